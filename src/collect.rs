@@ -16,7 +16,7 @@ pub mod workload;
 #[cfg(test)]
 mod testing;
 
-use sparkbench_core::{archive, error, model, stats};
+use sparkbench_core::{archive, error, escape, model, stats};
 use sparkbench_read::{ingest, plan};
 
 /// The folder of the repository, where tests find their fixtures.

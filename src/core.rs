@@ -7,6 +7,7 @@
 
 pub mod archive;
 pub mod error;
+pub mod escape;
 pub mod model;
 pub mod stats;
 pub mod verdict;

@@ -118,6 +118,24 @@ impl Error {
         format!("{}{detail}{cause}", self.what).replace('\n', " ")
     }
 
+    /// The same error in other words: each text of it, that of its cause too, becomes what `words` makes of it.
+    #[must_use]
+    pub fn reworded(self, words: &dyn Fn(&str) -> String) -> Self {
+        let place = self.place.map(|place| match place {
+            Place::Field(field) => Place::Field(words(&field)),
+            Place::LineField(line, field) => Place::LineField(line, words(&field)),
+            Place::Line(line) => Place::Line(line),
+        });
+        // A cause that says the same stays what it is, for those who ask for its kind.
+        let source = self.source.map(|cause| {
+            let said = cause.to_string();
+            let new = words(&said);
+            if new == said { cause } else { Arc::new(Cause(new)) as Arc<dyn std::error::Error + Send + Sync> }
+        });
+        let (detail, hint) = (self.detail.map(|text| words(&text)), self.hint.map(|text| words(&text)));
+        Self { kind: self.kind, what: words(&self.what), place, detail, hint, source }
+    }
+
     /// Keeps the cause.
     #[must_use]
     pub fn because(mut self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
@@ -145,6 +163,18 @@ impl fmt::Display for Error {
     }
 }
 
+/// A cause of which the words alone are left.
+#[derive(Debug)]
+struct Cause(String);
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Cause {}
+
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.source.as_deref().map(|cause| cause as _)
@@ -167,6 +197,18 @@ mod tests {
              try:   open the file: the benchmark may have stopped early"
         );
         assert_eq!(error.kind.exit_code(), 5);
+    }
+
+    #[test]
+    fn in_other_words_an_error_keeps_its_kind_and_loses_the_old_words_in_its_cause_too() {
+        let error = Error::usage("no door").at(Place::Field("door".into())).detail("door 1").hint("open the door");
+        let error =
+            error.because(std::io::Error::other("the door is shut")).reworded(&|text| text.replace("door", "gate"));
+        assert_eq!(error.kind, Kind::Usage);
+        assert_eq!(
+            error.to_string(),
+            "no gate\n  where: field 'gate': gate 1\n  try:   open the gate\n  cause: the gate is shut"
+        );
     }
 
     #[test]

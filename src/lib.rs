@@ -19,6 +19,7 @@
 //! | `load` | streaming load: plan, engine, records, summary, the client's certificate |
 //! | `mock` | a server with known emission times, for calibration and tests |
 //! | [`model`] | the words: runs, metrics, campaigns, facts |
+//! | [`escape`] | text of others where it would act: Markdown, cells, names of files |
 //! | [`archive`] | what is on disk: discovery, bounded reading, hashing, atomic writing |
 //! | [`ingest`] | one pure parser per format: bytes in, runs out |
 //! | [`formula`] | expressions that define a metric: names, units, one figure of a run |
@@ -42,7 +43,7 @@ mod testing;
 
 #[cfg(all(feature = "collect", target_os = "linux"))]
 pub use sparkbench_collect::{env, host, load, mock, run, workload};
-pub use sparkbench_core::{archive, error, model, stats, verdict};
+pub use sparkbench_core::{archive, error, escape, model, stats, verdict};
 #[cfg(feature = "page")]
 pub use sparkbench_pages::{chart, page};
 pub use sparkbench_read::{formula, ingest, plan};

@@ -11,5 +11,5 @@ pub mod page;
 #[cfg(test)]
 mod testing;
 
-use sparkbench_core::{error, model, verdict};
+use sparkbench_core::{archive, error, escape, model, verdict};
 use sparkbench_read::plan;

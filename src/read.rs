@@ -12,4 +12,4 @@ pub mod plan;
 #[cfg(test)]
 mod testing;
 
-use sparkbench_core::{archive, error, model, stats, verdict};
+use sparkbench_core::{archive, error, escape, model, stats, verdict};

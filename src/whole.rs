@@ -11,6 +11,7 @@ mod archive;
 mod chart;
 mod cli;
 mod error;
+mod escape;
 mod formula;
 mod frame;
 mod ingest;

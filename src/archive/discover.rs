@@ -15,11 +15,15 @@ use std::time::SystemTime;
 
 use walkdir::{DirEntry, WalkDir};
 
-use super::manifest::{CAMPAIGN_FILE, INTERRUPTED_FOLDER, PREPARED_FOLDER, PROBES_FOLDER};
+use super::manifest::{CAMPAIGN_FILE, INTERRUPTED_FOLDER, PREPARED_FOLDER, PROBES_FOLDER, RUN_FILE};
+use super::name::{FileName, shown, spelled};
 use crate::error::Error;
 
 /// Bytes of `data/analysis.json` that are read to tell a site of this program from a folder of that name.
 const MARKER_BYTES: u64 = 256;
+
+/// Files in which a person says what the results beside them mean. One that cannot be read ends an analysis.
+pub(super) const WRITTEN_FILES: [&str; 2] = ["labels.toml", "metrics.toml"];
 
 /// Findings below the given paths.
 #[derive(Debug, Clone, Default)]
@@ -33,8 +37,11 @@ pub struct Discovery {
 /// One file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Below the folder that was given, with `/`, never absolute. Starts with the root's name where several were given.
+    /// Below the folder that was given, with `/`, never absolute. Starts with the root's name where several were given. As people see it:
+    /// bytes that are no text and control characters are `\xNN`, and a number follows where two names look alike.
     pub path: String,
+    /// That path with the bytes that are on disk. No two files have the same.
+    pub name: FileName,
     /// Name of the folder that was given, for files that lie directly in it.
     pub root: String,
     /// Folder part of `path` that stands for the root: empty, or the root's name where several were given.
@@ -45,6 +52,8 @@ pub struct Found {
     pub modified: Option<SystemTime>,
     /// Where it is on this machine. Never shown.
     pub disk: PathBuf,
+    /// True where the file itself was given, so that nothing beside it was looked for.
+    pub alone: bool,
 }
 
 /// Something the walk met and did not open.
@@ -54,6 +63,8 @@ pub struct Unread {
     pub path: String,
     /// Why.
     pub reason: String,
+    /// Where it is on this machine. Never shown.
+    pub disk: PathBuf,
 }
 
 impl Discovery {
@@ -91,21 +102,22 @@ pub fn discover(paths: &[PathBuf]) -> Result<Discovery, Error> {
         match std::fs::metadata(path) {
             Ok(meta) if meta.is_file() => found.files.push(Found {
                 path: join(&base, &clean(path.file_name().unwrap_or_else(|| OsStr::new("input")))),
+                name: FileName::new(path.file_name().unwrap_or_default().as_encoded_bytes()).inside(&base),
                 root: path.canonicalize().ok().as_deref().and_then(Path::parent).map_or_else(|| root.clone(), name_of),
                 base,
                 bytes: meta.len(),
                 modified: meta.modified().ok(),
                 disk: path.clone(),
+                alone: true,
             }),
             Ok(_) => walk(path, &root, &base, &mut found),
             Err(cause) => {
-                return Err(Error::archive(format!("cannot open '{}'", path.display()))
+                return Err(Error::archive(format!("cannot open '{}'", shown(path)))
                     .hint("give a folder with results, or one result file")
                     .because(cause));
             }
         }
     }
-    found.files.sort_by(|a, b| a.path.cmp(&b.path));
     distinguish(&mut found.files);
     found.unread.sort_by(|a, b| a.path.cmp(&b.path));
     if found.files.is_empty() {
@@ -116,7 +128,7 @@ pub fn discover(paths: &[PathBuf]) -> Result<Discovery, Error> {
 
 /// The sentence for an empty input.
 fn nothing(paths: &[PathBuf], unread: &[Unread]) -> Error {
-    let named: Vec<String> = paths.iter().map(|path| format!("'{}'", path.display())).collect();
+    let named: Vec<String> = paths.iter().map(|path| format!("'{}'", shown(path))).collect();
     let error = Error::archive(format!("nothing to read in {}", named.join(", "))).hint(
         "give a folder with a table (runs.csv), a campaign (campaign.json and runs/), or result files of a benchmark \
          (see docs/archive.md)",
@@ -136,7 +148,17 @@ fn walk(path: &Path, root: &str, base: &str, found: &mut Discovery) {
             Ok(entry) => {
                 let kind = entry.file_type();
                 // The root itself shows as a link when it is one.
-                if kind.is_dir() || entry.depth() == 0 {
+                if entry.depth() == 0 {
+                    continue;
+                }
+                if kind.is_dir() {
+                    if is_written(entry.path()) {
+                        found.unread.push(Unread {
+                            path: join(base, &below(entry.path(), path)),
+                            reason: "a folder, where a file is expected".to_owned(),
+                            disk: entry.into_path(),
+                        });
+                    }
                     continue;
                 }
                 let shown = join(base, &below(entry.path(), path));
@@ -144,29 +166,47 @@ fn walk(path: &Path, root: &str, base: &str, found: &mut Discovery) {
                     match entry.metadata() {
                         Ok(meta) => found.files.push(Found {
                             path: shown,
+                            name: FileName::below(path, entry.path()).inside(base),
                             root: root.to_owned(),
                             base: base.to_owned(),
                             bytes: meta.len(),
                             modified: meta.modified().ok(),
                             disk: entry.into_path(),
+                            alone: false,
                         }),
-                        Err(cause) => {
-                            found.unread.push(Unread { path: shown, reason: format!("cannot be examined: {cause}") })
-                        }
+                        Err(cause) => found.unread.push(Unread {
+                            path: shown,
+                            reason: format!("cannot be examined: {cause}"),
+                            disk: entry.into_path(),
+                        }),
                     }
                 } else {
                     let what =
                         if kind.is_symlink() { "a link, and links are not followed" } else { "not a regular file" };
-                    found.unread.push(Unread { path: shown, reason: what.to_owned() });
+                    found.unread.push(Unread { path: shown, reason: what.to_owned(), disk: entry.into_path() });
                 }
             }
             Err(cause) => {
                 let shown = cause.path().map_or_else(String::new, |at| below(at, path));
                 let why = cause.io_error().map_or_else(|| "a loop of folders".to_owned(), ToString::to_string);
-                found.unread.push(Unread { path: join(base, &shown), reason: format!("cannot be opened: {why}") });
+                found.unread.push(Unread {
+                    path: join(base, &shown),
+                    reason: format!("cannot be opened: {why}"),
+                    disk: cause.path().unwrap_or(path).to_owned(),
+                });
             }
         }
     }
+}
+
+/// Whether a path is that of a file that a person writes about results. In the folder of a run of ours it is whatever a program left.
+pub fn is_written(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| WRITTEN_FILES.iter().any(|written| name == *written)) && !is_of_run(path)
+}
+
+/// Whether a path lies in the folder of a run of ours.
+pub fn is_of_run(path: &Path) -> bool {
+    path.ancestors().skip(1).any(|folder| folder.join(RUN_FILE).is_file())
 }
 
 /// A site of this program below the input: its numbers are derived, and reading them back would count every run twice.
@@ -175,7 +215,12 @@ pub(super) fn is_site(entry: &DirEntry) -> bool {
         return false;
     }
     let mut head = Vec::new();
-    let Ok(file) = File::open(entry.path().join("data").join("analysis.json")) else { return false };
+    let analysis = entry.path().join("data").join("analysis.json");
+    // A pipe in its place would be waited for.
+    if !analysis.is_file() {
+        return false;
+    }
+    let Ok(file) = File::open(analysis) else { return false };
     file.take(MARKER_BYTES).read_to_end(&mut head).is_ok()
         && String::from_utf8_lossy(&head).contains("sparkbench.analysis/")
 }
@@ -192,15 +237,13 @@ pub(super) fn is_hidden(name: &OsStr) -> bool {
     name.as_encoded_bytes().first() == Some(&b'.')
 }
 
-/// Path of `at` below `root`, with `/`. Bytes that are no text are shown as U+FFFD, control characters too.
+/// Path of `at` below `root`, with `/`, as people see it.
 fn below(at: &Path, root: &Path) -> String {
-    let parts: Vec<String> =
-        at.strip_prefix(root).unwrap_or(at).components().map(|part| clean(part.as_os_str())).collect();
-    parts.join("/")
+    FileName::below(root, at).to_string()
 }
 
 fn clean(name: &OsStr) -> String {
-    name.to_string_lossy().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    spelled(name.as_encoded_bytes())
 }
 
 fn join(base: &str, rest: &str) -> String {
@@ -227,8 +270,9 @@ fn unique(name: &str, taken: &mut BTreeSet<String>) -> String {
     candidate
 }
 
-/// Two names that differ only in bytes which cannot be shown get a number, so that a path names one file.
+/// Two names that look alike get a number, so that a path names one file: a byte that is `\xF6` to people, and a name with these four letters.
 fn distinguish(files: &mut [Found]) {
+    files.sort_by(|a, b| (&a.path, &a.name).cmp(&(&b.path, &b.name)));
     let mut taken = BTreeSet::new();
     for file in files.iter_mut() {
         file.path = unique(&file.path, &mut taken);

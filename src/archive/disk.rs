@@ -3,12 +3,15 @@
 //! In:  paths and bytes.  Out: synced files and folders, lists and hashes of the files below a folder.
 //! Not here: the layout of an archive.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, BufReader, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
+use super::mounts;
+use super::name::{FileName, shown};
 use super::read::Hashing;
 use crate::error::Error;
 
@@ -18,38 +21,114 @@ pub const ASIDE: &str = ".sparkbench-aside";
 /// Bytes that are read at once.
 const BUFFER: usize = 1 << 20;
 
-/// Everything below a folder, by path with `/`, sorted. Names that are no UTF-8 are spelled with U+FFFD.
+/// Longest path that is opened, bytes. Linux takes 4095. The rest is for the name of the run's own folder, which gets longer when it is set
+/// aside.
+const PATH_MOST: usize = 4095 - 64;
+
+/// Begins the names of folders that were moved by [`lift`].
+const LIFTED: &str = "deep";
+
+/// Everything below a folder, sorted.
 #[derive(Debug, Clone, Default)]
 pub struct Tree {
     /// Regular files.
-    pub files: Vec<String>,
+    pub files: Vec<FileName>,
     /// Folders, the top one not.
-    pub folders: Vec<String>,
+    pub folders: Vec<FileName>,
     /// Links, sockets, devices: path and what it is.
-    pub others: Vec<(String, String)>,
+    pub others: Vec<(FileName, String)>,
+    /// Folders that hold something with a path too long to be opened. It is not listed itself. See [`lift`].
+    pub deep: BTreeSet<FileName>,
+    /// Where a file system is mounted, with its type. What lies in it is not listed.
+    pub mounted: Vec<(FileName, String)>,
 }
 
-/// Lists everything below a folder without following links.
+/// How far below an archive a file system may be mounted that belongs to it: a disk of its own for all runs, or for one of them.
+const DISKS: usize = 2;
+
+/// Lists everything below a folder of a run, without following links and without entering what is mounted there: that is not the run's.
+///
+/// # Errors
+/// Errors of the file system. When something is mounted on the folder itself, which hides the run.
 pub fn tree(folder: &Path) -> io::Result<Tree> {
+    let mounted = mounts::below(folder)?;
+    match mounted.get(folder) {
+        Some(kind) => Err(io::Error::other(format!("a file system ({kind}) is mounted on it: unmount it"))),
+        None => listed(folder, &mounted),
+    }
+}
+
+/// Lists everything below an archive or a site, in the same way. Disks of its own are entered.
+///
+/// # Errors
+/// Errors of the file system.
+pub fn whole_tree(folder: &Path) -> io::Result<Tree> {
+    let mut mounted = mounts::below(folder)?;
+    mounted.retain(|at, _| at.strip_prefix(folder).is_ok_and(|below| below.components().count() > DISKS));
+    listed(folder, &mounted)
+}
+
+fn listed(folder: &Path, mounted: &BTreeMap<PathBuf, String>) -> io::Result<Tree> {
     let mut tree = Tree::default();
-    for entry in WalkDir::new(folder).min_depth(1).sort_by_file_name() {
+    let mut walker = WalkDir::new(folder).min_depth(1).sort_by_file_name().into_iter();
+    while let Some(entry) = walker.next() {
         let entry = entry.map_err(io::Error::from)?;
-        let below = entry.path().strip_prefix(folder).unwrap_or(entry.path());
-        let parts: Vec<_> = below.components().map(|part| part.as_os_str().to_string_lossy()).collect();
-        let path = parts.join("/");
+        let path = FileName::below(folder, entry.path());
         let kind = entry.file_type();
-        if kind.is_dir() {
+        if let Some(what) = mounted.get(entry.path()) {
+            tree.mounted.push((path, what.clone()));
+            if kind.is_dir() {
+                walker.skip_current_dir();
+            }
+            continue;
+        }
+        // Nothing is gained by moving what lies at the top already, or in a folder there.
+        if entry.depth() > 2 && entry.path().as_os_str().len() > PATH_MOST {
+            tree.deep.extend(entry.path().parent().map(|parent| FileName::below(folder, parent)));
+            if kind.is_dir() {
+                walker.skip_current_dir();
+            }
+        } else if kind.is_dir() {
             tree.folders.push(path);
         } else if kind.is_file() {
             tree.files.push(path);
         } else if kind.is_symlink() {
-            let to = fs::read_link(entry.path()).map_or_else(|_| String::new(), |to| format!(" to '{}'", to.display()));
+            let to = fs::read_link(entry.path()).map_or_else(|_| String::new(), |to| format!(" to '{}'", shown(&to)));
             tree.others.push((path, format!("a link{to}")));
         } else {
             tree.others.push((path, "neither a file nor a folder".to_owned()));
         }
     }
     Ok(tree)
+}
+
+/// Moves folders whose contents have paths too long to be opened to the top of `folder`, as `deep-1` and so on. A program that enters one
+/// folder after the other can make such paths. Gives the old and the new name of each.
+pub fn lift(folder: &Path) -> io::Result<Vec<(FileName, FileName)>> {
+    if fs::symlink_metadata(folder)?.is_symlink() {
+        // Whatever it leads to would be taken for the run, and everything that follows changes files.
+        return Err(io::Error::other("a link was put in its place"));
+    }
+    let mut lifted = Vec::new();
+    let mut number = 0u32;
+    loop {
+        let deep = tree(folder)?.deep;
+        if deep.is_empty() {
+            return Ok(lifted);
+        }
+        // From the inside out: the path of a folder is no longer true once one above it was moved.
+        for old in deep.into_iter().rev() {
+            let new = loop {
+                number += 1;
+                let new = FileName::from(format!("{LIFTED}-{number}"));
+                if fs::symlink_metadata(folder.join(&new)).is_err() {
+                    break new;
+                }
+            };
+            fs::rename(folder.join(&old), folder.join(&new))?;
+            lifted.push((old, new));
+        }
+    }
 }
 
 /// SHA-256 and size of a file.
@@ -93,7 +172,7 @@ pub fn put(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
 pub fn clear_asides(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        if is_aside(&entry.file_name().to_string_lossy()) && entry.file_type()?.is_file() {
+        if is_aside(entry.file_name().as_encoded_bytes()) && entry.file_type()?.is_file() {
             fs::remove_file(entry.path())?;
         }
     }
@@ -101,13 +180,14 @@ pub fn clear_asides(folder: &Path) -> io::Result<()> {
 }
 
 /// Whether a name is that of a file still being written.
-pub fn is_aside(name: &str) -> bool {
-    name.starts_with('.') && name.ends_with(ASIDE)
+pub fn is_aside(name: impl AsRef<[u8]>) -> bool {
+    let name = name.as_ref();
+    name.starts_with(b".") && name.ends_with(ASIDE.as_bytes())
 }
 
 /// The error for a step that the file system refused. `safe` says what is complete, e.g. `3 runs are complete`.
 pub fn trouble(doing: &str, path: &Path, safe: &str, cause: io::Error) -> Error {
-    explained(Error::archive(format!("cannot {doing} '{}'", path.display())), cause.kind(), safe).because(cause)
+    explained(Error::archive(format!("cannot {doing} '{}'", shown(path))), cause.kind(), safe).because(cause)
 }
 
 /// Adds in plain words what the file system refused, what is safe, and how to go on.

@@ -3,10 +3,10 @@
 //! In:  entries of a journal.  Out: [`Progress`].
 //! Not here: looking at the runs themselves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::journal::{Entry, Event};
-use super::manifest::PlannedRun;
+use super::manifest::{INTERRUPTED_FOLDER, LossWire, PlannedRun};
 
 /// Outcome of each run, from the journal.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -19,6 +19,8 @@ pub struct Progress {
     pub skipped: BTreeMap<String, String>,
     /// How often a run was begun and did not end, by id (or `probes/<name>`, `prepared/<name>`).
     pub interrupted: BTreeMap<String, u32>,
+    /// Folders below the archive of what was set aside.
+    pub set_aside: BTreeSet<String>,
     /// Folder below the archive, by label of environment and of workload.
     pub probed: BTreeMap<(String, String), String>,
     /// Folder below the archive, by label of workload and of model.
@@ -27,6 +29,10 @@ pub struct Progress {
     pub looks: u32,
     /// Why the campaign ended at its last look, where it did.
     pub ended: Option<String>,
+    /// Everything that was accepted as lost, in the order of the journal.
+    pub losses: Vec<LossWire>,
+    /// Runs whose result was lost and that have none since, by id, and why.
+    pub lost: BTreeMap<String, String>,
     /// The run that was begun last and has no outcome yet.
     pub in_flight: Option<String>,
     /// Every planned run is accounted for and nothing more will be written.
@@ -58,17 +64,20 @@ impl Progress {
             }
             Event::Finished { run, run_sha256 } | Event::Adopted { run, run_sha256, why: None } => {
                 self.ended(run);
+                self.lost.remove(run);
                 self.finished.insert(run.clone(), run_sha256.clone());
             }
             Event::Failed { run, run_sha256, why } | Event::Adopted { run, run_sha256, why: Some(why) } => {
                 self.ended(run);
+                self.lost.remove(run);
                 self.failed.insert(run.clone(), Failure { run_sha256: run_sha256.clone(), why: why.clone() });
             }
             Event::Skipped { run, why } => {
                 self.skipped.insert(run.clone(), why.clone());
             }
-            Event::Interrupted { run, .. } => {
+            Event::Interrupted { run, folder, .. } => {
                 self.ended(run);
+                self.set_aside.insert(folder.clone());
                 *self.interrupted.entry(run.clone()).or_default() += 1;
             }
             Event::Probed { environment, workload, folder, .. } => {
@@ -81,6 +90,22 @@ impl Progress {
                 self.looks = *look;
                 self.ended.clone_from(end);
             }
+            Event::Lost { path, run, left, why, .. } => {
+                if left.is_empty() {
+                    self.set_aside.remove(path);
+                } else if path.starts_with(INTERRUPTED_FOLDER) {
+                    self.set_aside.insert(path.clone());
+                }
+                if let Some(run) = run {
+                    self.finished.remove(run);
+                    self.failed.remove(run);
+                    self.lost.insert(run.clone(), why.clone());
+                }
+                self.probed.retain(|_, folder| folder != path);
+                self.prepared.retain(|_, folder| folder != path);
+                self.losses.push(LossWire { path: path.clone(), run: run.clone(), why: why.clone() });
+            }
+            Event::Reopened { .. } => self.closed = false,
             Event::Closed { .. } => self.closed = true,
             Event::Created { .. }
             | Event::Opened { .. }

@@ -10,8 +10,8 @@ use std::path::Path;
 use flate2::{Compression, write::GzEncoder};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use super::disk;
 use super::manifest::DroppedWire;
+use super::{FileName, disk};
 use crate::error::Error;
 
 /// Ends the name of a file that was packed.
@@ -44,7 +44,7 @@ impl Retention {
         Ok(Self { pack: set_of(pack)?, ..self })
     }
 
-    fn why(&self, path: &str, bytes: u64) -> Option<String> {
+    fn why(&self, path: &FileName, bytes: u64) -> Option<String> {
         if let Some(glob) = self.drop.matches(path).first().and_then(|index| self.globs.get(*index)) {
             return Some(format!("the suite drops '{glob}'"));
         }
@@ -53,20 +53,25 @@ impl Retention {
     }
 
     /// Removes dropped files, links and other non-files, unreadable files, empty folders, and our own unfinished files. Says what it
-    /// removed, but for the last two, which hold nothing.
+    /// removed, but for the last two, which hold nothing. Moves what lies too deep, and says where.
     ///
     /// # Errors
     /// Errors of the file system. The call can be made again.
     pub fn apply(&self, folder: &Path) -> io::Result<Vec<DroppedWire>> {
-        let mut dropped = Vec::new();
+        let mut dropped: Vec<DroppedWire> = disk::lift(folder)?.into_iter().map(moved).collect();
         let tree = disk::tree(folder)?;
+        for (path, kind) in tree.mounted {
+            // It stays, and so does everything in it: neither is the run's.
+            let why = format!("a file system ({kind}) is mounted there");
+            dropped.push(DroppedWire { path, why, ..DroppedWire::default() });
+        }
         for (path, what) in tree.others {
             fs::remove_file(folder.join(&path))?;
             dropped.push(DroppedWire { path, why: what, ..DroppedWire::default() });
         }
         for path in tree.files {
             let file = folder.join(&path);
-            if path.rsplit('/').next().is_some_and(disk::is_aside) {
+            if disk::is_aside(path.last()) {
                 fs::remove_file(&file)?;
                 continue;
             }
@@ -93,24 +98,35 @@ impl Retention {
         Ok(dropped)
     }
 
-    /// Packs what is to be packed: the file `x` becomes `x.gz`. A name that is taken stays as it is.
+    /// Packs what is to be packed: the file `x` becomes `x.gz`. It stays as it is where that name is taken, or longer than a name may be.
     ///
     /// # Errors
     /// Errors of the file system.
     pub fn pack(&self, folder: &Path) -> io::Result<()> {
         for path in disk::tree(folder)?.files {
-            let (file, packed) = (folder.join(&path), folder.join(format!("{path}{PACKED}")));
-            if !self.pack.is_match(&path) || path.ends_with(PACKED) || packed.exists() {
+            let (file, packed) = (folder.join(&path), [path.as_bytes(), PACKED.as_bytes()].concat());
+            let packed = folder.join(FileName::new(packed));
+            if !self.pack.is_match(&path) || path.as_bytes().ends_with(PACKED.as_bytes()) || packed.exists() {
                 continue;
             }
+            let target = match fs::File::create(&packed) {
+                Err(cause) if cause.kind() == io::ErrorKind::InvalidFilename => continue,
+                made => made?,
+            };
             // No name and no time in the head, so that the same bytes are packed to the same bytes.
-            let mut encoder = GzEncoder::new(fs::File::create(&packed)?, Compression::best());
+            let mut encoder = GzEncoder::new(target, Compression::best());
             io::copy(&mut fs::File::open(&file)?, &mut encoder)?;
             encoder.finish()?;
             fs::remove_file(&file)?;
         }
         Ok(())
     }
+}
+
+/// The record of a folder that was moved.
+pub(super) fn moved((old, new): (FileName, FileName)) -> DroppedWire {
+    let why = format!("moved to '{new}': paths in it are too long to be opened");
+    DroppedWire { path: old, why, ..DroppedWire::default() }
 }
 
 fn set_of(patterns: &[String]) -> Result<GlobSet, Error> {

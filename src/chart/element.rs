@@ -137,7 +137,7 @@ impl Drawable<Svg> for Mark<'_> {
             match self.href.and_then(text::link) {
                 Some(href) => {
                     let hit = Shape::Circle.data(place, self.reach.max(self.radius));
-                    let href = text::escape(href);
+                    let href = text::xml(href);
                     backend.link(&format!(
                         "<a href=\"{href}\" aria-label=\"{note}\">{title}<path class=\"hit\" d=\"{hit}\"/>{shapes}</a>"
                     ));
@@ -291,7 +291,7 @@ impl Drawable<Svg> for Target<'_> {
         let note = text::escape(self.note);
         backend.link(&format!(
             "<a href=\"{}\" aria-label=\"{note}\"><title>{note}</title>{}</a>",
-            text::escape(href),
+            text::xml(href),
             hit(a, b)
         ));
         Ok(())

@@ -7,6 +7,8 @@
 //!
 //! Source: Adobe Font Metrics for Helvetica (core 14 fonts), character widths in thousandths.
 
+use crate::escape::file_name;
+
 /// Widths of U+0020 to U+007E in thousandths of the font size.
 const WIDTHS: [u16; 95] = [
     278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556, 556, 556, 556,
@@ -21,6 +23,9 @@ const SLACK: f64 = 1.04;
 
 /// Characters kept of a text that is shown or read out. No real label is longer.
 pub(super) const LONGEST: usize = 160;
+
+/// Bytes of the longest link. The address of a page is a path, and its anchor holds the names of a comparison.
+const LONGEST_LINK: usize = 8_192;
 
 /// Characters kept of prose: keys and descriptions.
 pub(super) const PROSE: usize = 1_500;
@@ -170,17 +175,18 @@ pub(super) fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
     lines
 }
 
-/// An id that is valid in HTML, CSS and as a fragment.
+/// An id that is valid in HTML, CSS and as a fragment. Two long texts of one beginning have two ids.
 pub(super) fn id(text: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
-    format!("c-{}", text.chars().take(80).map(safe).collect::<String>())
+    format!("c-{}", file_name(&text.chars().map(safe).collect::<String>()))
 }
 
 /// A link that stays on the site or goes to the web. Anything else (`javascript:`, `data:`) is no link.
 pub(super) fn link(href: &str) -> Option<&str> {
     let scheme = href.split(['/', '?', '#']).next()?.split_once(':').map(|(scheme, _)| scheme);
     let allowed = scheme.is_none_or(|s| s.eq_ignore_ascii_case("https") || s.eq_ignore_ascii_case("http"));
-    let plain = !href.is_empty() && href.len() <= LONGEST && !href.chars().any(|c| c.is_control() || c.is_whitespace());
+    let plain =
+        !href.is_empty() && href.len() <= LONGEST_LINK && !href.chars().any(|c| c.is_control() || c.is_whitespace());
     (allowed && plain && !href.contains('\\')).then_some(href)
 }
 

@@ -12,10 +12,11 @@ use super::intake::{self, Judged, Judging};
 use super::logs;
 use super::privacy;
 use super::talk::Talk;
-use crate::archive;
+use crate::archive::site::SiteLock;
+use crate::archive::{self, FileName, shown};
 use crate::error::Error;
 use crate::model::RawText;
-use crate::page::{self, Extras, Publication, Sheet};
+use crate::page::{self, Extras, Others, Publication, Sheet};
 use crate::verdict::number::{count, list};
 use crate::verdict::report::{Severity, TrapStatus};
 use crate::verdict::trap::TRAPS;
@@ -56,7 +57,7 @@ pub(crate) struct Analyse {
     /// Address that the site will have, such as `https://me.github.io/bench/`. It is used for canonical links, the sitemap, feeds and previews
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
-    /// Exit with 1 when anything was left out
+    /// Exit with 1 when anything was left out, or a file is not what was recorded of it
     #[arg(long, conflicts_with = "watch")]
     strict: bool,
     /// Update the site whenever a file below a PATH changes, until Ctrl-C
@@ -78,7 +79,7 @@ pub(crate) fn run(args: &Analyse, talk: &Talk) -> Result<Outcome, Error> {
     if args.watch {
         return watch::run(args, talk);
     }
-    let publication = publication(args)?;
+    let Some((_lock, publication)) = begin(args, talk, || true)? else { return Ok(Outcome::Done) };
     let mut judged = intake::judge(&args.paths, &args.judging, !args.no_scrub, talk)?;
     let logs = match args.no_logs {
         true => Vec::new(),
@@ -86,14 +87,15 @@ pub(crate) fn run(args: &Analyse, talk: &Talk) -> Result<Outcome, Error> {
     };
     let extras = Extras { publication, ..extras(&mut judged, args, logs, None)? };
     let pages = page::render(&judged.analysis, &extras)?;
-    page::write(&args.site, &pages)?;
+    tell_others(&page::write(&args.site, &pages)?, talk);
     beside(&judged, &extras, args)?;
     let left_out = judged.analysis.inputs.iter().filter(|input| input.skipped).count();
     summarise(&judged, args, pages.len(), left_out, talk);
     if args.open {
         open(&args.site, talk);
     }
-    Ok(if args.strict && left_out > 0 { Outcome::Refused } else { Outcome::Done })
+    let altered = judged.analysis.altered().iter().any(|altered| altered.is_error);
+    Ok(if args.strict && (left_out > 0 || altered) { Outcome::Refused } else { Outcome::Done })
 }
 
 /// Writes what was asked for beside the site.
@@ -117,8 +119,53 @@ fn open(site: &Path, talk: &Talk) {
     }
 }
 
-/// Where the site will stand and what stood there before. Looked at before anything is read: both can be wrong, and reading takes time.
-fn publication(args: &Analyse) -> Result<Publication, Error> {
+/// Files of others that a line names. The rest is counted.
+const NAMED: usize = 3;
+
+/// Tells what stood in the folder of the site and did not come from this program as it stood there.
+fn tell_others(others: &Others, talk: &Talk) {
+    let named = |paths: &[FileName]| {
+        let mut named: Vec<String> = paths.iter().take(NAMED).map(ToString::to_string).collect();
+        named.extend((paths.len() > NAMED).then(|| format!("{} more", paths.len() - NAMED)));
+        list(&named)
+    };
+    if !others.changed.is_empty() {
+        let files = count(others.changed.len(), "file");
+        talk.warn(&format!(
+            "somebody changed {files} of the old site: {}. The new site replaces the old one whole",
+            named(&others.changed)
+        ));
+    }
+    if !others.kept.is_empty() {
+        let files = count(others.kept.len(), "file");
+        talk.detail(&format!("{files} in the site that this program did not write stay: {}", named(&others.kept)));
+    }
+}
+
+/// The right to write the site, where it will stand and what stood there before. Looked at before anything is read: all of it can be wrong,
+/// and reading takes time. While another run writes the site, this waits as long as `goes_on` says. None when it says no.
+fn begin(args: &Analyse, talk: &Talk, goes_on: impl Fn() -> bool) -> Result<Option<(SiteLock, Publication)>, Error> {
+    let base_url = checked(args)?;
+    let mut said = false;
+    let lock = SiteLock::take(&args.site, args.watch, |holder| {
+        // In the moment before it has written down its number, nobody is named.
+        if let (Some(pid), false) = (holder.pid, said) {
+            talk.say(&format!("waiting for process {pid}, which writes '{}'. Ctrl-C ends the wait", shown(&args.site)));
+            said = true;
+        }
+        goes_on()
+    })?;
+    let Some(lock) = lock else { return Ok(None) };
+    if !lock.holds() {
+        talk.warn("the disk of the site has no locks: two runs that write it at once would mix their pages");
+    }
+    page::mend(&args.site)?;
+    let earlier = page::earlier(&args.site)?;
+    Ok(Some((lock, Publication { base_url, earlier })))
+}
+
+/// The address that the site will have. Fails where an option cannot be followed.
+fn checked(args: &Analyse) -> Result<Option<String>, Error> {
     let base_url = args
         .base_url
         .as_ref()
@@ -133,7 +180,7 @@ fn publication(args: &Analyse) -> Result<Publication, Error> {
         return Err(Error::usage(format!("'{}' holds labels, which --write-labels would replace", file.display()))
             .hint("give it with --labels, or name another file"));
     }
-    Ok(Publication { base_url, earlier: page::earlier(&args.site)? })
+    Ok(base_url)
 }
 
 /// Whether somebody wrote into a file of labels: it holds more than names of files and empty values.
@@ -211,6 +258,7 @@ fn command(args: &Analyse) -> String {
     words.extend(judging.baseline.iter().map(|b| format!("--baseline {b}")));
     words.extend(judging.labels.iter().map(|path| format!("--labels {}", shown(path))));
     words.extend(judging.metrics.iter().map(|path| format!("--metrics {}", shown(path))));
+    words.extend(judging.facts.iter().map(|path| format!("--facts {}", shown(path))));
     words.extend(judging.margins.iter().map(|m| format!("--margin {m}")));
     if judging.confidence != 0.95 {
         words.push(format!("--confidence {}", judging.confidence));

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use indicatif::ProgressBar;
 
 use super::talk::Talk;
-use super::{Outcome, print, suite};
+use super::{Outcome, print, suite, typed};
 use crate::error::{Error, Kind};
 use crate::host::Host;
 use crate::host::machine::Machine;
@@ -31,7 +31,7 @@ use crate::run::{Judge, Watcher};
                         sparkbench collect suite.toml --resume            continue after a stop or a crash\n  \
                         sparkbench collect suite.toml --only 'docker/*'   some cells now, the rest later with --resume\n\n\
                         Exit codes: 0 done, 2 the suite cannot be run as written, 3 the pre-flight refused,\n\
-                        4 a run failed or the campaign was stopped, 5 the archive could not be written.")]
+                        4 a run failed or the campaign was stopped, 5 the archive could not be written or was changed.")]
 pub(crate) struct Collect {
     /// Suite file, as `sparkbench init` writes one
     #[arg(value_name = "SUITE")]
@@ -42,6 +42,9 @@ pub(crate) struct Collect {
     /// Continue an archive of this suite. If there is none, start it
     #[arg(long)]
     resume: bool,
+    /// Continue without what was changed or removed in the archive. Each loss is recorded, and lost runs are measured again
+    #[arg(long, requires = "resume")]
+    accept_loss: bool,
     /// Print the expanded plan with an estimate of its duration, and run nothing
     #[arg(long)]
     dry_run: bool,
@@ -63,7 +66,12 @@ pub(crate) fn run(args: &Collect, talk: &Talk) -> Result<Outcome, Error> {
         return Ok(Outcome::Done);
     }
     let archive = folder(args, &experiment)?;
-    let options = Options { archive: archive.clone(), resume: args.resume, only: args.only.clone() };
+    let options = Options {
+        archive: archive.clone(),
+        resume: args.resume,
+        accept_loss: args.accept_loss,
+        only: args.only.clone(),
+    };
     let host: Arc<dyn Host> = Arc::new(Machine::new()?);
     let watcher = ProgressReporter::new(talk, experiment.plan.runs.len());
     let summary = campaign::collect_judged(&experiment, &host, &watcher, judge(), &options);
@@ -88,7 +96,12 @@ fn folder(args: &Collect, experiment: &Experiment) -> Result<PathBuf, Error> {
 
 fn report(summary: &Summary, archive: &Path, suite: &Path, talk: &Talk) -> Result<Outcome, Error> {
     summary.replaced.iter().for_each(|line| talk.detail(line));
-    let state = if summary.sealed { "complete and sealed" } else { "continue with --resume" };
+    let state = match (summary.sealed, summary.lost) {
+        (false, _) => "continue with --resume".to_owned(),
+        (true, 0) => "complete and sealed".to_owned(),
+        (true, 1) => "complete and sealed with 1 loss on record".to_owned(),
+        (true, lost) => format!("complete and sealed with {lost} losses on record"),
+    };
     talk.say(&format!(
         "{}: {} runs done, {} failed, {} left, {state}",
         archive.display(),
@@ -116,13 +129,6 @@ fn report(summary: &Summary, archive: &Path, suite: &Path, talk: &Talk) -> Resul
 /// `1 run`, `2 runs`.
 fn count(runs: usize) -> String {
     if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") }
-}
-
-/// A path as it can be typed into a shell.
-fn typed(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+,:@%".contains(letter);
-    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 /// Says what happens: a bar on a terminal, plain lines otherwise.

@@ -12,10 +12,11 @@ use super::talk::Talk;
 use super::{Outcome, print};
 use crate::archive;
 use crate::error::Error;
+use crate::escape::markdown as escape;
 use crate::ingest::history::TIME_COLUMN;
 use crate::ingest::{self, Intake};
-use crate::model::{Campaign, Run};
-use crate::page::{self, escape};
+use crate::model::{Altered, Campaign, Run};
+use crate::page;
 use crate::verdict::badge;
 use crate::verdict::number::{count, significant};
 use crate::verdict::report::{Analysis, Comparison, Essential, VerdictKind};
@@ -120,20 +121,22 @@ pub(crate) fn run(args: &Compare, talk: &Talk) -> Result<Outcome, Error> {
             return Err(Error::usage(format!("'{}' is both BASE and CANDIDATE", args.base))
                 .hint("name another archive, or another environment of this one"));
         }
-        runs.runs.retain(|run| run.environment == names.0 || run.environment == names.1);
+        only(&mut runs, |run| run.environment == names.0 || run.environment == names.1);
         names
     } else {
         let mut other = intake::runs_of(std::slice::from_ref(&candidate.path), &args.judging, talk)?;
         apart(&mut runs, &mut other, talk);
         let names = named(&args.judging, (&base, &runs.runs), (&candidate, &other.runs))?;
-        relabel(&mut runs.runs, &base, &names.0)?;
-        relabel(&mut other.runs, &candidate, &names.1)?;
+        relabel(&mut runs, &base, &names.0)?;
+        relabel(&mut other, &candidate, &names.1)?;
         // Ids may repeat between two archives. The side tells them apart.
         other.runs.iter_mut().for_each(|run| run.id = format!("{}.{}", names.1, run.id));
         // Runs of two campaigns make no block of one: what either looked at says nothing of both together.
         runs.campaigns.iter_mut().for_each(|campaign| campaign.design = None);
         runs.runs.append(&mut other.runs);
         runs.inputs.append(&mut other.inputs);
+        // What became of the files of the other side counts in the one campaign as well.
+        runs.campaigns.append(&mut other.campaigns);
         runs.facts.extend(other.facts);
         names
     };
@@ -192,6 +195,7 @@ fn against_history(args: &Compare, talk: &Talk) -> Result<Outcome, Error> {
         metrics: Vec::new(),
         time_column: TIME_COLUMN.to_owned(),
         labels: args.judging.labels.clone(),
+        facts: args.judging.facts.clone(),
         seed: args.judging.seed,
     };
     let judged = history::judge(&[PathBuf::from(&args.base)], &asked, talk)?;
@@ -270,18 +274,34 @@ fn label(side: &Side, fallback: &str) -> String {
     side.environment.clone().or_else(folder).unwrap_or_else(|| fallback.to_owned())
 }
 
-fn relabel(runs: &mut Vec<Run>, side: &Side, name: &str) -> Result<(), Error> {
-    let environment = needed(side, runs)?;
+fn relabel(intake: &mut Intake, side: &Side, name: &str) -> Result<(), Error> {
+    let environment = needed(side, &intake.runs)?;
     let unnamed = side.environment.is_none();
-    runs.retain(|run| run.environment == environment || unnamed && run.environment == Campaign::UNLABELLED);
-    runs.iter_mut().for_each(|run| name.clone_into(&mut run.environment));
+    only(intake, |run| run.environment == environment || unnamed && run.environment == Campaign::UNLABELLED);
+    intake.runs.iter_mut().for_each(|run| name.clone_into(&mut run.environment));
     Ok(())
+}
+
+/// Keeps the runs that are compared. What became of files of the others says nothing of these.
+fn only(intake: &mut Intake, is_arm: impl Fn(&Run) -> bool) {
+    let Intake { runs, campaigns, .. } = intake;
+    let of_others = |altered: &Altered| {
+        let of = || runs.iter().filter(|run| altered.concerns(&run.source, &run.files));
+        of().next().is_some() && !of().any(&is_arm)
+    };
+    campaigns.iter_mut().for_each(|campaign| campaign.altered.retain(|altered| !of_others(altered)));
+    runs.retain(is_arm);
 }
 
 /// Both sides become one campaign. The words of the first that has any are kept.
 fn one_campaign(campaigns: &mut Vec<Campaign>, runs: &mut [Run]) {
+    let mut altered: Vec<Altered> = campaigns.iter().flat_map(|campaign| campaign.altered.iter().cloned()).collect();
+    altered.sort_unstable();
+    altered.dedup();
+    let recorded_files = campaigns.iter().map(|campaign| campaign.recorded_files).sum();
     campaigns.truncate(1);
-    if let Some(campaign) = campaigns.first() {
+    if let Some(campaign) = campaigns.first_mut() {
+        (campaign.altered, campaign.recorded_files) = (altered, recorded_files);
         runs.iter_mut().for_each(|run| run.campaign.clone_from(&campaign.name));
     }
     runs.sort_by_key(|run| (run.started.is_none(), run.started));
@@ -383,7 +403,7 @@ fn essentials(analysis: &Analysis) -> String {
     let rows: Vec<&Essential> = analysis.campaigns.iter().flat_map(|campaign| &campaign.essentials).collect();
     let Some(first) = rows.first() else { return String::new() };
     let mut text = String::from("<details><summary>Decode and memory</summary>\n\n| model | workload | environment |");
-    first.cells.iter().for_each(|c| text.push_str(&format!(" {} ({}) |", c.label, c.unit)));
+    first.cells.iter().for_each(|c| text.push_str(&format!(" {} ({}) |", escape(&c.label), escape(c.unit))));
     text.push_str(&format!("\n|---|---|---|{}\n", "---|".repeat(first.cells.len())));
     for row in rows {
         text.push_str(&format!(

@@ -55,6 +55,9 @@ pub(crate) struct Following {
     /// File with labels that files of an archive lack (environment, model, workload), by glob
     #[arg(long, value_name = "FILE")]
     pub labels: Option<PathBuf>,
+    /// File with facts of machines, models and prices that come before the shipped ones
+    #[arg(long, value_name = "FILE")]
+    pub facts: Option<PathBuf>,
     /// Seed of every random draw. The same seed gives the same bytes
     #[arg(long, value_name = "SEED", default_value_t = SEED)]
     pub seed: u64,

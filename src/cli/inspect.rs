@@ -7,7 +7,7 @@ mod folder;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
@@ -27,7 +27,8 @@ const SHOWN: usize = 4;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sparkbench inspect results/bench.json\n  sparkbench inspect results/\n  \
                         sparkbench inspect --json server.log\n\n\
-                        Exit codes: 0 read, 2 usage, 5 a file has no known format or cannot be read, or a folder is empty.")]
+                        Exit codes: 0 read, 2 usage, 5 a file, alone or in a folder, has no known format or cannot\n\
+                        be read, or a folder is empty.")]
 pub(crate) struct Inspect {
     /// Files of any format that `sparkbench formats` lists, or folders of them
     #[arg(required = true, value_name = "PATH")]
@@ -40,31 +41,32 @@ pub(crate) struct Inspect {
 /// The whole of the verb.
 ///
 /// # Errors
-/// When a file cannot be opened, or the last of several that nobody reads.
+/// When a file, alone or in a folder, cannot be read. Of several errors the worst, and of those the last. The others are printed.
 pub(crate) fn run(args: &Inspect, talk: &Talk) -> Result<Outcome, Error> {
-    let mut unread = None;
+    let mut worst: Option<Error> = None;
     for path in &args.files {
-        if path.is_dir() {
-            let listed = folder::List::of(path)?;
-            print(&if args.json { format!("{:#}\n", listed.document()) } else { listed.text(talk.width()) })?;
-            continue;
-        }
-        let look = ingest::inspect(path)?;
-        let shown = path.display().to_string();
-        if let Err(error) = look.outcome {
-            if let Some(earlier) = unread.replace(error) {
-                talk.error(&earlier);
-            }
-            continue;
-        }
-        let document = document(&shown, &look);
-        if args.json {
-            print(&format!("{document:#}\n"))?;
-        } else {
-            print(&text(&document))?;
-        }
+        let Err(error) = show(path, args, talk) else { continue };
+        let (earlier, later) = match worst.take() {
+            Some(kept) if kept.kind.exit_code() > error.kind.exit_code() => (Some(error), kept),
+            kept => (kept, error),
+        };
+        earlier.iter().for_each(|earlier| talk.error(earlier));
+        worst = Some(later);
     }
-    unread.map_or(Ok(Outcome::Done), Err)
+    worst.map_or(Ok(Outcome::Done), Err)
+}
+
+/// One path.
+fn show(path: &Path, args: &Inspect, talk: &Talk) -> Result<(), Error> {
+    if path.is_dir() {
+        let listed = folder::List::of(path)?;
+        print(&if args.json { format!("{:#}\n", listed.document()) } else { listed.text(talk.width()) })?;
+        return listed.failure().map_or(Ok(()), Err);
+    }
+    let look = ingest::inspect(path)?;
+    let document = document(&crate::archive::shown(path), &look);
+    look.outcome?;
+    print(&if args.json { format!("{document:#}\n") } else { text(&document) })
 }
 
 /// Everything that was read, as JSON. Only what is there.
@@ -92,6 +94,7 @@ fn document(path: &str, look: &Look) -> Value {
                 ));
                 models.extend(facts.models.iter().filter(|(_, model)| model.computed));
             }
+            Record::Losses(lost) => other.extend(lost.iter().map(|loss| format!("lost: {loss}"))),
             Record::Journal(outcomes) => other.push(format!("outcomes of {} runs", outcomes.len())),
             Record::Published(cells) => other.push(format!("{} published figures", cells.len())),
         }

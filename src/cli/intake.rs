@@ -14,14 +14,18 @@ use crate::archive::{self, Discovery};
 use crate::error::Error;
 use crate::frame;
 use crate::ingest::{self, Ask, Intake};
-use crate::model::{Campaign, Metric, Run};
-use crate::verdict::{self, Settings, Study, report::Analysis};
+use crate::model::{Altered, Campaign, FactConflict, Metric, Run};
+use crate::verdict::report::{Analysis, Input};
+use crate::verdict::{self, Settings, Study};
 
 /// Draws below which a bootstrap limit is not worth printing (statistics contract 3.1).
 const LEAST_RESAMPLES: usize = 999;
 
 /// Draws above which nothing is gained: at a million a limit is steady to a thousandth of its spread, at 8 MB a statistic.
 const MOST_RESAMPLES: usize = 1_000_000;
+
+/// Files, and figures, that are named one by one in the terminal.
+const NAMED: usize = 8;
 
 /// Two-sided level where none is given.
 pub(crate) const CONFIDENCE: f64 = 0.95;
@@ -54,6 +58,9 @@ pub(crate) struct Judging {
     /// File with definitions of metrics for every campaign, in addition to its own
     #[arg(long, value_name = "FILE")]
     pub metrics: Option<PathBuf>,
+    /// File with facts of machines, models and prices that come before the shipped ones
+    #[arg(long, value_name = "FILE")]
+    pub facts: Option<PathBuf>,
     /// Label to compare by instead of environment: engine, model, quantisation, tool, engine_version, kv_dtype, parallel, prefix_cache or
     /// speculative. Settings that follow from it may differ too
     #[arg(long, value_name = "LABEL", value_parser = compared)]
@@ -82,6 +89,7 @@ impl Default for Judging {
             seed: SEED,
             labels: None,
             metrics: None,
+            facts: None,
             compare_by: None,
             arms_by_folder: false,
         }
@@ -94,6 +102,7 @@ impl Judging {
         ingest::Options {
             labels: self.labels.clone(),
             metrics: self.metrics.clone(),
+            facts: self.facts.clone(),
             compare_by: self.compare_by.clone(),
             arms_by_folder: self.arms_by_folder,
         }
@@ -174,6 +183,7 @@ pub(crate) fn judge(paths: &[PathBuf], judging: &Judging, scrub: bool, talk: &Ta
 fn asked(mut judged: Judged, judging: &Judging, scrubbed: Option<Scrubbed>) -> Judged {
     judged.analysis.settings.asked.labels = judging.labels.is_some();
     judged.analysis.settings.asked.metrics = judging.metrics.is_some();
+    judged.analysis.settings.asked.facts = judging.facts.is_some();
     judged.analysis.settings.asked.compare_by = judging.compare_by.clone();
     judged.analysis.settings.asked.arms_by_folder = judging.arms_by_folder;
     judged.analysis.settings.asked.scrubbed = scrubbed.is_some();
@@ -194,6 +204,7 @@ impl Memory {
     /// No run in any file, labels that cannot be used.
     pub(crate) fn runs_of(&mut self, found: &Discovery, judging: &Judging, paths: &[PathBuf]) -> Result<Intake, Error> {
         let intake = ingest::again(found, &judging.reading(), &mut self.files, SystemTime::now())?;
+        ingest::unusable(found, &intake.inputs).map_or(Ok(()), Err)?;
         if intake.runs.is_empty() { Err(nothing_to_judge(paths, intake.inputs.len())) } else { Ok(intake) }
     }
 
@@ -230,20 +241,46 @@ fn read(found: &Discovery, paths: &[PathBuf], judging: &Judging, talk: &Talk) ->
     talk.detail(&format!("{} found", verdict::number::count(found.files.len(), "file")));
     let intake = ingest::all(found, &judging.reading())?;
     intake.warnings.iter().for_each(|line| talk.warn(line));
+    ingest::unusable(found, &intake.inputs).map_or(Ok(()), Err)?;
     for input in intake.inputs.iter().filter(|input| input.skipped) {
-        // Without them every judgement would be of other arms or metrics than the person named.
-        let written = [("labels", "labels", "archive.md"), ("metrics", "definitions of metrics", "metrics.md")];
-        if let Some((_, what, page)) = written.iter().find(|(format, ..)| input.format.as_deref() == Some(*format)) {
-            return Err(Error::archive(format!("cannot use '{}' as {what}", input.path))
-                .detail(input.reason.clone().unwrap_or_default())
-                .hint(format!("correct the file or remove it. docs/{page} explains its keys")));
-        }
         talk.warn(&format!("{}: {}", input.path, input.reason.as_deref().unwrap_or("left out")));
     }
+    tell_altered(&intake.inputs, paths, talk);
+    tell_conflicts(&verdict::facts::with(&intake.facts)?.conflicts, talk);
     if intake.runs.is_empty() {
         return Err(nothing_to_judge(paths, intake.inputs.len()));
     }
     Ok(intake)
+}
+
+/// Tells which files are not what was recorded of them. They are analysed all the same.
+fn tell_altered(inputs: &[Input], paths: &[PathBuf], talk: &Talk) {
+    let mut altered: Vec<&Altered> = inputs.iter().filter_map(|input| input.altered.as_ref()).collect();
+    altered.sort_by_key(|altered| !altered.is_error);
+    let names: Vec<String> = paths.iter().map(|path| format!("'{}'", archive::shown(path))).collect();
+    for altered in altered.iter().take(NAMED) {
+        let place = format!("in {}, by the hash in '{}'", names.join(", "), altered.record);
+        if altered.is_error {
+            talk.error(&Error::archive(altered.sentence()).detail(place).hint(altered.remedy.clone()));
+        } else {
+            talk.warn(&format!("{} {place}. Try: {}", altered.sentence(), altered.remedy));
+        }
+    }
+    if altered.len() > NAMED {
+        let more = verdict::number::count(altered.len() - NAMED, "more file");
+        talk.warn(&format!("{more} not as recorded. `sparkbench verify` lists what differs in an archive"));
+    }
+}
+
+/// Tells on which facts the sources differ, and which counts.
+fn tell_conflicts(conflicts: &[FactConflict], talk: &Talk) {
+    conflicts.iter().take(NAMED).for_each(|conflict| talk.warn(&conflict.sentence()));
+    if conflicts.len() > NAMED {
+        talk.warn(&format!("{} on which facts differ", verdict::number::count(conflicts.len() - NAMED, "more figure")));
+    }
+    if conflicts.iter().any(|conflict| conflict.used_from == FactConflict::SHIPPED) {
+        talk.warn("to let the facts of a file come first, give it with --facts, or write facts = \"local\" into the labels.toml of its folder");
+    }
 }
 
 /// Runs that were read, with what is known of machines and models, and with every figure that follows from others.
@@ -255,13 +292,13 @@ pub(crate) fn study_of(intake: Intake) -> Result<Study, Error> {
 }
 
 fn derived(intake: Intake, memory: &mut verdict::Memory) -> Result<Study, Error> {
-    let mut facts = verdict::facts::builtin()?;
-    facts.extend(intake.facts);
+    let facts = verdict::facts::with(&intake.facts)?;
     let mut runs: Vec<Run> = intake.runs;
     memory.derive(&mut runs);
     let mut campaigns = intake.campaigns;
     verdict::derive::of_facts(&campaigns, &mut runs, &facts);
     campaigns.iter_mut().for_each(|campaign| campaign.archive_sha256 = hash_of(&campaign.name, &runs));
+    verdict::facts::note(&mut campaigns, &runs, &facts);
     Ok(Study { campaigns, runs, facts, inputs: intake.inputs })
 }
 

@@ -29,6 +29,7 @@ use super::talk::Talk;
 use crate::error::{Error, Kind};
 use crate::host::Host;
 use crate::host::machine::Machine;
+use crate::load::secrets;
 use crate::load::session::Session;
 use crate::load::session::search::Searched;
 use crate::load::summary;
@@ -84,6 +85,16 @@ pub(crate) fn run(args: &Load, talk: &Talk) -> Result<Outcome, Error> {
     }
     let plan = plan::Loads::read(&args.load)?;
     let host: Arc<dyn Host> = Arc::new(Machine::new()?);
+    let secrets = secrets::of(host.as_ref(), &args.load.url, &plan.settings);
+    for name in secrets.too_short() {
+        talk.say(&format!("the value of {name} is too short to be looked for in what the server says"));
+    }
+    let veil = secrets.veil();
+    begin(args, &plan, &host, &talk.veiled(veil.clone())).map_err(|error| veil.error(error))
+}
+
+/// The load as this process's part of it.
+fn begin(args: &Load, plan: &plan::Loads, host: &Arc<dyn Host>, talk: &Talk) -> Result<Outcome, Error> {
     let place = ranks::place(&args.load, host.as_ref())?;
     if place.is_some() && args.load.until.is_some() {
         return Err(Error::usage("--until works with one client: several clients would each end at a different time")
@@ -96,13 +107,13 @@ pub(crate) fn run(args: &Load, talk: &Talk) -> Result<Outcome, Error> {
     for path in args.outputs.files().into_iter().filter(|path| path.exists()) {
         talk.say(&format!("'{}' exists and will be replaced", path.display()));
     }
-    let Some(place) = place else { return load(args, &plan, &host, talk) };
-    let ranks = ranks::meet(&place, &args.load, &host, talk)?;
+    let Some(place) = place else { return load(args, plan, host, talk) };
+    let ranks = ranks::meet(&place, &args.load, host, talk)?;
     if !ranks.is_head() {
-        return ranks::follow(&ranks, &args.load, &plan, &host, talk).map(|()| Outcome::Done);
+        return ranks::follow(&ranks, &args.load, plan, host, talk).map(|()| Outcome::Done);
     }
     crate::load::ranks::join(Arc::clone(&ranks));
-    let done = load(args, &plan, &host, talk);
+    let done = load(args, plan, host, talk);
     ranks.end();
     done
 }

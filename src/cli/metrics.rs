@@ -34,8 +34,11 @@ pub(crate) struct Metrics {
     /// File with labels that files lack (environment, model, workload), by glob
     #[arg(long, value_name = "FILE")]
     labels: Option<PathBuf>,
+    /// File with facts of machines, models and prices that come before the shipped ones
+    #[arg(long, value_name = "FILE")]
+    facts: Option<PathBuf>,
     /// List the names, functions and aggregates that an expression may use
-    #[arg(long, conflicts_with_all = ["paths", "metrics", "labels"])]
+    #[arg(long, conflicts_with_all = ["paths", "metrics", "labels", "facts"])]
     functions: bool,
     /// Print JSON instead of text
     #[arg(long)]
@@ -62,7 +65,12 @@ pub(crate) fn run(args: &Metrics, talk: &Talk) -> Result<(), Error> {
         }
         return print(&listed(&all, args.json));
     }
-    let judging = Judging { labels: args.labels.clone(), metrics: args.metrics.clone(), ..Judging::default() };
+    let judging = Judging {
+        labels: args.labels.clone(),
+        metrics: args.metrics.clone(),
+        facts: args.facts.clone(),
+        ..Judging::default()
+    };
     let intake = intake::runs_of(&args.paths, &judging, talk)?;
     if intake.campaigns.iter().all(|campaign| campaign.metrics.is_empty()) {
         talk.say("no campaign here defines a metric. docs/metrics.md explains how to define one");

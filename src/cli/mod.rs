@@ -64,6 +64,7 @@ pub(crate) mod verify;
 mod versions;
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{ColorChoice, CommandFactory as _, Parser, Subcommand};
@@ -221,7 +222,12 @@ fn parse() -> Cli {
             && let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg)
             && !given.starts_with('-')
         {
+            // An address may hold a password.
+            let mut secrets = crate::archive::mask::Secrets::default();
+            secrets.learn_address("--url", given);
+            let given = secrets.veil().text(given);
             let tip = format!("the address of a server comes after --url: 'load --url {given}'");
+            error.insert(ContextKind::InvalidArg, ContextValue::String(given));
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
         }
         error.exit()
@@ -243,6 +249,13 @@ fn columns(rows: &[Vec<String>]) -> String {
         format!("{}\n", padded.join("  ").trim_end())
     };
     rows.iter().map(line).collect()
+}
+
+/// A path as it can be typed into a shell.
+fn typed(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+,:@%".contains(letter);
+    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 /// Writes results to standard output. A reader that went away (`| head`) is no error.

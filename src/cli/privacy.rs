@@ -11,8 +11,9 @@ use std::fmt::Write as _;
 use std::io::Read as _;
 
 use crate::archive::{Discovery, Places, Scrub, Tally, hash};
+use crate::escape::file_name;
 use crate::ingest::Intake;
-use crate::model::{Campaign, ExtraValue, Origin, Run, Setup, Source, Status};
+use crate::model::{Altered, Campaign, ExtraValue, Origin, Run, Setup, Source, Status};
 
 /// Bytes of a file that go into the salt.
 const HEAD: u64 = 64 << 10;
@@ -132,7 +133,8 @@ fn keep_ids_plain(intake: &mut Intake) {
 }
 
 fn plain(id: &str) -> String {
-    if !id.contains('<') { id.to_owned() } else { id.replace(['<', '>'], "").replace(':', "-") }
+    // A pseudonym is longer than most names.
+    file_name(&if !id.contains('<') { id.to_owned() } else { id.replace(['<', '>'], "").replace(':', "-") })
 }
 
 /// A text, where it stands, and the name of the setting whose value it is.
@@ -143,10 +145,24 @@ fn texts(intake: &mut Intake, visit: &mut Visit<'_>) {
     intake.campaigns.iter_mut().for_each(|campaign| of_campaign(campaign, visit));
     intake.runs.iter_mut().for_each(|run| of_run(run, visit));
     for input in &mut intake.inputs {
+        let before = input.path.clone();
         visit(place::PATH, None, &mut input.path);
+        // They say the same once more, in a form where nothing is found.
+        if input.path != before {
+            input.name_bytes = None;
+        }
         input.reason.iter_mut().for_each(|reason| visit(place::INPUT, None, reason));
         input.not_joined.iter_mut().for_each(|why| visit(place::INPUT, None, why));
+        input.altered.iter_mut().for_each(|altered| of_altered(altered, visit));
     }
+    intake.facts.iter_mut().for_each(|facts| visit(place::PATH, None, &mut facts.file));
+}
+
+fn of_altered(altered: &mut Altered, visit: &mut Visit<'_>) {
+    visit(place::PATH, None, &mut altered.path);
+    visit(place::PATH, None, &mut altered.record);
+    visit(place::INPUT, None, &mut altered.what);
+    visit(place::INPUT, None, &mut altered.remedy);
 }
 
 fn of_campaign(campaign: &mut Campaign, visit: &mut Visit<'_>) {
@@ -164,8 +180,10 @@ fn of_campaign(campaign: &mut Campaign, visit: &mut Visit<'_>) {
         provenance,
         missing_runs,
         hypotheses,
+        altered,
         ..
     } = campaign;
+    altered.iter_mut().for_each(|altered| of_altered(altered, visit));
     visit(place::CAMPAIGN, None, name);
     let words = title.iter_mut().chain(question).chain(prose).chain(machine).chain(baseline);
     words.for_each(|text| visit(place::CAMPAIGN, None, text));
@@ -312,7 +330,7 @@ pub(crate) fn report(places: Option<&Places>) -> String {
     }
     out.push_str(
         "\nThis cannot find everything. It misses a user name that is in no path and in no field for names. It misses secrets of unknown form, \
-         and what the authors wrote on purpose in their own words.\n",
+         secrets inside packed files, and what the authors wrote on purpose in their own words.\n",
     );
     out
 }

@@ -38,6 +38,8 @@ pub(super) struct Given<'a> {
     pub labels: Option<&'a Path>,
     /// Definitions of metrics.
     pub metrics: Option<&'a Path>,
+    /// Facts of machines and models.
+    pub facts: Option<&'a Path>,
 }
 
 /// Makes the analysis again and holds it against what the site says.
@@ -56,7 +58,7 @@ pub(super) fn recompute(site: &Path, archive: &[PathBuf], given: &Given<'_>, tal
     };
     let (judging, scrubbed) = judging(settings, given);
     let mut done = Recomputed::default();
-    for (option, file) in [("labels", given.labels), ("metrics", given.metrics)] {
+    for (option, file) in [("labels", given.labels), ("metrics", given.metrics), ("facts", given.facts)] {
         if settings.pointer(&format!("/asked/{option}")) == Some(&Value::Bool(true)) && file.is_none() {
             done.notes.push(format!("the site was made with --{option}: give verify the same file"));
         }
@@ -80,7 +82,7 @@ pub(super) fn recompute(site: &Path, archive: &[PathBuf], given: &Given<'_>, tal
         1 => "recomputed with the settings of the site: 1 value differs".to_owned(),
         n => format!("recomputed with the settings of the site: {n} values differ"),
     });
-    let flaw = |what: String| Mismatch { path: ANALYSIS.to_owned(), kind: Kind::Differs, what };
+    let flaw = |what: String| Mismatch::new(ANALYSIS, Kind::Differs, what);
     done.flaws = found.into_iter().take(LISTED).map(flaw).collect();
     if all > LISTED {
         done.flaws.push(flaw(format!("and {} more", all - LISTED)));
@@ -109,6 +111,7 @@ fn judging(settings: &Value, given: &Given<'_>) -> (Judging, bool) {
         seed: settings.get("seed").and_then(Value::as_u64).unwrap_or(intake::SEED),
         labels: given.labels.map(Path::to_owned),
         metrics: given.metrics.map(Path::to_owned),
+        facts: given.facts.map(Path::to_owned),
         compare_by: from.get("compare_by").and_then(Value::as_str).map(str::to_owned),
         arms_by_folder: from.get("arms_by_folder").and_then(Value::as_bool).unwrap_or(false),
     };

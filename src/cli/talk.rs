@@ -3,12 +3,14 @@
 //! In:  what a verb has to say.  Out: standard error.
 //! Not here: results.
 
+use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
 
 use anstyle::{AnsiColor, Style};
 use clap::ColorChoice;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::archive::mask::Veil;
 use crate::error::Error;
 
 /// How loudly to speak.
@@ -19,6 +21,8 @@ pub(crate) struct Talk {
     colour: bool,
     terminal: bool,
     paints_output: bool,
+    /// What no line may show.
+    veil: Veil,
 }
 
 /// Columns where there is no terminal to ask: as wide as most windows, and as a page of a log.
@@ -36,7 +40,13 @@ impl Talk {
             ColorChoice::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
         };
         let paints_output = wanted(std::io::stdout().is_terminal());
-        Self { quiet, verbose, colour: wanted(terminal), terminal, paints_output }
+        Self { quiet, verbose, colour: wanted(terminal), terminal, paints_output, veil: Veil::default() }
+    }
+
+    /// The same, which shows nothing of some secrets.
+    #[cfg(all(feature = "collect", target_os = "linux"))]
+    pub(crate) fn veiled(&self, veil: Veil) -> Self {
+        Self { veil, ..*self }
     }
 
     /// Whether results on standard output are coloured.
@@ -107,6 +117,7 @@ impl Talk {
     }
 
     fn line(&self, prefix: &str, style: Style, text: &str) {
+        let text = if self.veil.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(self.veil.said(text)) };
         // Control characters in file names must not reach the terminal.
         let clean: String =
             text.chars().map(|c| if (c.is_control() && c != '\n') || turns(c) { '\u{fffd}' } else { c }).collect();

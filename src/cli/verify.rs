@@ -1,22 +1,22 @@
 //! `sparkbench verify`: every byte of archives or a site against the hashes that were written down of it.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::print;
 use super::talk::Talk;
+use super::{print, typed};
 #[cfg(feature = "analyse")]
 use crate::archive::verify::Mismatch;
-use crate::archive::verify::{Kind, Runs, State, Verified, verify};
+use crate::archive::verify::{Kind, Remedy, Runs, State, Verified, verify};
 use crate::error::Error;
 
 /// Check every byte of an archive or a site against its hashes
 ///
 /// Finds any changed, missing or extra byte in the journal, in every run and in the sealed whole. In a folder of archives, each is checked.
-/// An unfinished campaign can match too, and the summary says that it is unfinished. Files of other tools have no recorded hashes: they are
-/// counted.
+/// An unfinished campaign can match too, and the summary says that it is unfinished. What was given up with `collect --resume --accept-loss`
+/// is listed as lost and is no mismatch. Files of other tools have no recorded hashes: they are counted.
 ///
 /// A site is checked against its own list of hashes. With --archive it is also checked against the files it was made from. The analysis is
 /// then repeated with the settings of the site, and every value that differs is printed.
@@ -38,6 +38,9 @@ pub(crate) struct Verify {
     /// Metrics file that the site was made with
     #[arg(long, value_name = "FILE", requires = "archive")]
     metrics: Option<PathBuf>,
+    /// Facts file that the site was made with
+    #[arg(long, value_name = "FILE", requires = "archive")]
+    facts: Option<PathBuf>,
     /// Print the findings as JSON
     #[arg(long)]
     json: bool,
@@ -59,7 +62,7 @@ pub(crate) fn run(args: &Verify, talk: &Talk) -> Result<(), Error> {
     bar.finish_and_clear();
     let mut verified = verified?;
     again(args, talk, &mut verified);
-    let shown = args.path.display().to_string();
+    let shown = crate::archive::shown(&args.path);
     if args.json {
         print(&json(&shown, &verified)?)?;
     } else {
@@ -71,14 +74,51 @@ pub(crate) fn run(args: &Verify, talk: &Talk) -> Result<(), Error> {
     }
     talk.say(&summary(&shown, &verified));
     if verified.flaws.is_empty() {
+        if verified.state == State::Open {
+            talk.say(&format!("next: {}", resume(&args.path)));
+        }
         return Ok(());
     }
-    let remedy = if verified.flaws.iter().all(|flaw| flaw.kind == Kind::Differs) {
-        "give verify the labels, the metrics and the program that the site was made with"
-    } else {
-        "restore the changed files from a copy. Runs whose files match can still be trusted"
-    };
+    let remedy = remedy(&args.path, &verified);
     Err(Error::archive(format!("'{shown}' does not verify: {}", kinds(&verified))).hint(remedy))
+}
+
+/// The command that goes on with the campaign of an archive.
+fn resume(archive: &Path) -> String {
+    format!("sparkbench collect SUITE --archive {} --resume", typed(archive))
+}
+
+/// What mends the flaws. What a crash left and what was changed afterwards need different things, and one archive can have both.
+fn remedy(path: &Path, verified: &Verified) -> String {
+    let of = |remedy: Remedy| verified.flaws.iter().any(|flaw| flaw.remedy == remedy);
+    // In a folder of archives, the first one that needs it.
+    let place = |remedy: Remedy| {
+        let needs = |verified: &Verified| verified.flaws.iter().any(|flaw| flaw.remedy == remedy);
+        let below = verified.archives.iter().find(|below| needs(&below.verified));
+        below.map_or_else(|| path.to_owned(), |below| path.join(&below.path))
+    };
+    let mut steps = Vec::new();
+    if of(Remedy::Inputs) && verified.flaws.iter().all(|flaw| flaw.remedy == Remedy::Inputs) {
+        steps.push("give verify the labels, the metrics and the program that the site was made with".to_owned());
+    }
+    if of(Remedy::Restore) {
+        steps.push("restore the changed files from a copy. Runs whose files match can still be trusted".to_owned());
+        if verified.state != State::Site {
+            steps.push(format!("without a copy, record the loss: {} --accept-loss", resume(&place(Remedy::Restore))));
+        }
+    }
+    if of(Remedy::Remove) {
+        steps.push("move away what nothing lists".to_owned());
+    }
+    if of(Remedy::Resume) {
+        let command = resume(&place(Remedy::Resume));
+        steps.push(if steps.is_empty() {
+            format!("a crash cut it short, so continue: {command}")
+        } else {
+            format!("a crash left the rest, which goes with: {command}")
+        });
+    }
+    steps.join("\n         ")
 }
 
 /// The analysis made again, where it was asked for and this build can.
@@ -88,18 +128,22 @@ fn again(args: &Verify, talk: &Talk, verified: &mut Verified) {
     }
     #[cfg(feature = "analyse")]
     {
-        let given = super::recompute::Given { labels: args.labels.as_deref(), metrics: args.metrics.as_deref() };
+        let given = super::recompute::Given {
+            labels: args.labels.as_deref(),
+            metrics: args.metrics.as_deref(),
+            facts: args.facts.as_deref(),
+        };
         match super::recompute::recompute(&args.path, &args.archive, &given, talk) {
             Ok(recomputed) => {
                 verified.flaws.extend(recomputed.flaws);
                 verified.notes.extend(recomputed.notes);
             }
             // What the hashes found stands beside it.
-            Err(cause) => verified.flaws.push(Mismatch {
-                path: "data/analysis.json".to_owned(),
-                kind: Kind::Unreadable,
-                what: format!("cannot repeat the analysis: {}", crate::ingest::one_line(&cause)),
-            }),
+            Err(cause) => verified.flaws.push(Mismatch::new(
+                "data/analysis.json",
+                Kind::Unreadable,
+                format!("cannot repeat the analysis: {}", crate::ingest::one_line(&cause)),
+            )),
         }
     }
     #[cfg(not(feature = "analyse"))]
@@ -125,13 +169,15 @@ fn json(path: &str, verified: &Verified) -> Result<String, Error> {
     text.map(|text| text + "\n").map_err(|cause| Error::archive("cannot print as JSON").because(cause))
 }
 
-/// One line a finding: kind, path, what differs.
+/// One line a finding, then one a loss on record: kind, path, what differs.
 fn table(verified: &Verified) -> String {
     let mut text = String::new();
-    for flaw in &verified.flaws {
+    let flaws = verified.flaws.iter().map(|flaw| (flaw.kind.word(), &flaw.path, &flaw.what));
+    let lost = verified.lost.iter().map(|loss| ("lost", &loss.path, &loss.why));
+    for (word, path, what) in flaws.chain(lost) {
         let clean = |text: &str| text.replace(char::is_control, "\u{fffd}");
         // Writing to a string does not fail.
-        let _ = writeln!(text, "{:<13}  {}  {}", flaw.kind.word(), clean(&flaw.path), clean(&flaw.what));
+        let _ = writeln!(text, "{word:<13}  {}  {}", clean(path), clean(what));
     }
     text
 }
@@ -163,7 +209,14 @@ fn summary(path: &str, verified: &Verified) -> String {
         State::Running => "a campaign in progress",
         State::Site => "a site",
     };
-    let runs = verified.runs.map(|runs| format!(", {}", of_runs(&runs))).unwrap_or_default();
+    let mut runs = verified.runs.map(|runs| format!(", {}", of_runs(&runs))).unwrap_or_default();
+    match verified.lost.len() {
+        0 => {}
+        1 => runs.push_str(", 1 loss on record"),
+        n => {
+            let _ = write!(runs, ", {n} losses on record");
+        }
+    }
     let fits = match verified.flaws.len() {
         0 if verified.files == 0 => "nothing to verify".to_owned(),
         0 => "all match".to_owned(),

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::archive::{self, Scrub, WHOLE_LIMIT};
-use crate::page::escape;
+use crate::escape::markdown as escape;
 use crate::verdict::report::{Analysis, RunReport};
 
 /// Parts of a name that make its value a version of something, or what something is.
@@ -101,7 +101,7 @@ fn table(out: &mut String, title: &str, count: &str, rows: &BTreeMap<(String, St
         "| What | Version |\n| --- | --- |\n"
     });
     for ((what, value), times) in rows {
-        let (what, value) = (escape(what).replace('|', "\\|"), escape(value).replace('|', "\\|"));
+        let (what, value) = (escape(what), escape(value));
         let _ = if counted {
             writeln!(out, "| {what} | {value} | {times} |")
         } else {

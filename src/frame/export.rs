@@ -15,14 +15,10 @@ use polars_io::parquet::write::{KeyValueMetadata, ParquetCompression, ParquetWri
 use super::flat::{self, Cell, Flat};
 use super::measures::{REQUEST_COLUMNS, Requests, broken};
 use crate::error::Error;
+use crate::escape::cell as neutral;
 use crate::model::column::{Kind, Meaning, meaning};
 use crate::model::{Instant, Metric};
 use crate::verdict::report::{Analysis, RunReport};
-
-/// Keeps a spreadsheet from reading a cell as a formula: a leading `=`, `+`, `-`, `@`, tab or return gets an apostrophe before it.
-pub(super) fn neutral(text: &str) -> String {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() }
-}
 
 /// One row for each run, the columns of the table format, then every metric by catalogue order. Absent is empty.
 ///
@@ -51,7 +47,7 @@ pub fn runs_csv(runs: &[RunReport]) -> Result<Vec<u8>, Error> {
     names.sort_by_key(|name| (Metric::find(name).map_or(usize::MAX, |m| m.rank()), *name));
 
     let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(LABELS.iter().chain(&names)).map_err(fault)?;
+    writer.write_record(LABELS.iter().chain(&names).map(|name| neutral(name))).map_err(fault)?;
     for run in runs {
         let whole = |number: Option<i64>| number.map(|number| number.to_string()).unwrap_or_default();
         let moment = |at: Option<Instant>| at.map(|at| at.iso()).unwrap_or_default();

@@ -16,6 +16,7 @@ use rust_xlsxwriter::{
 use super::flat::{self, Cell, Flat};
 use super::measures::listed;
 use crate::error::Error;
+use crate::escape;
 use crate::model::column::{Kind, Meaning, meaning};
 use crate::model::{Instant, Metric, Run};
 use crate::verdict::report::Analysis;
@@ -206,7 +207,7 @@ fn words(sheet: &mut Worksheet, row: u32, column: u16, text: &str, styles: &Styl
         Some(at) => format!("{}…", text.get(..at).unwrap_or_default()),
         None => text.to_owned(),
     };
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+    if escape::is_formula(text) {
         sheet.write_string_with_format(row, column, shown, &styles.text)?;
     } else if !shown.is_empty() {
         sheet.write_string(row, column, shown)?;

@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::{Answer, Host, Job, Launched, Lines, Question, ask, files, follow, guard, kernel, signals, time};
+use super::{
+    Answer, Host, Job, Launched, Lines, Mounted, Question, ask, files, follow, guard, kernel, mounts, signals, time,
+};
 use crate::error::Error;
 use crate::model::Instant;
 
@@ -117,7 +119,7 @@ impl Host for Machine {
     fn launch(&self, job: &Job) -> Result<Box<dyn Launched>, Error> {
         // The link names this very executable, also when the file has been replaced by a newer build meanwhile.
         let program = self.program.as_deref().unwrap_or(Path::new("/proc/self/exe"));
-        guard::launch(program, job)
+        guard::launch(program, job, &|| self.interrupted())
     }
 
     fn kernel_log(&self) -> io::Result<Box<dyn Lines>> {
@@ -126,6 +128,14 @@ impl Host for Machine {
 
     fn end_marked(&self, archive_id: &str) -> Result<Vec<String>, Error> {
         guard::end_marked(archive_id)
+    }
+
+    fn mounts(&self, folder: &Path) -> io::Result<Vec<Mounted>> {
+        mounts::below(folder)
+    }
+
+    fn unmount(&self, at: &Path) -> io::Result<()> {
+        mounts::unmount(at)
     }
 
     fn thread_cpu(&self) -> Duration {

@@ -18,6 +18,7 @@ pub mod link;
 pub mod machine;
 pub mod meet;
 pub(crate) mod memory;
+mod mounts;
 pub mod net;
 pub(crate) mod pressure;
 pub mod process;
@@ -41,6 +42,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::model::Instant;
+
+pub use mounts::Mounted;
 
 /// Name of the variable that marks every process of a run: `<archive id>/<run id>`. Found again in `/proc/*/environ` after a crash.
 pub const MARKER: &str = "SPARKBENCH_RUN";
@@ -108,6 +111,17 @@ pub trait Host: Send + Sync {
     /// # Errors
     /// When something cannot be ended.
     fn end_marked(&self, archive_id: &str) -> Result<Vec<String>, Error>;
+    /// Mounts at or below a folder, in the order of the kernel's table: what carries a mount comes before it. `folder`: absolute, as the
+    /// kernel writes it. No link in it is followed.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    fn mounts(&self, folder: &Path) -> io::Result<Vec<Mounted>>;
+    /// Takes away what is mounted on a path, with everything mounted below it, at once and also when it is in use. No file of it is touched.
+    ///
+    /// # Errors
+    /// When nothing is mounted there, and without the right to take it away.
+    fn unmount(&self, at: &Path) -> io::Result<()>;
     /// Processor time of the calling thread so far.
     fn thread_cpu(&self) -> Duration;
     /// Whether we are root.
@@ -274,10 +288,11 @@ pub trait Launched: Send {
     fn tree(&self) -> Vec<u32>;
     /// Folder of the control group made for the tree, by controller (`unified`, or `memory`, `cpu` ... on the older layout).
     fn cgroups(&self) -> BTreeMap<String, PathBuf>;
-    /// How it ended, waiting at most `limit`. Nothing while it runs.
+    /// How it ended, waiting at most `limit`. Nothing while it runs. Where the guard itself is gone or says nothing any more, the tree is
+    /// ended here and now in its place: [`Ended::why`] says so, and so does [`Closed::lost`] later.
     ///
     /// # Errors
-    /// When the guard itself is gone.
+    /// When it cannot be followed any more.
     fn wait(&mut self, limit: Duration) -> Result<Option<Ended>, Error>;
     /// Ends the whole tree: politely, then after the grace period with SIGKILL.
     ///
@@ -327,4 +342,6 @@ pub struct Closed {
     pub outlived: Vec<String>,
     /// Programs of `after` that failed, with their complaint.
     pub after_failed: Vec<String>,
+    /// How the guard was lost before it had done its work, and what was ended in its place. The figures above are not known then.
+    pub lost: Option<String>,
 }

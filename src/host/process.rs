@@ -24,6 +24,10 @@ pub struct Process {
     pub state: char,
     /// Processor time so far, in user mode and in the kernel, ticks of the kernel.
     pub ticks: u64,
+    /// Its session: the pid of the process that began it.
+    pub session: u32,
+    /// When it began, ticks of the kernel since the machine started. With the pid it names one process for good.
+    pub began: u64,
 }
 
 impl Process {
@@ -46,6 +50,9 @@ impl Process {
             name: name.to_owned(),
             state: fields.first()?.chars().next()?,
             ticks: number(11)?.saturating_add(number(12)?),
+            // Negative for one that is being let go of.
+            session: fields.get(3)?.parse().unwrap_or(0),
+            began: number(19)?,
         })
     }
 
@@ -77,7 +84,8 @@ pub fn below(ancestor: u32) -> io::Result<Vec<Process>> {
     Ok(descendants(all()?, ancestor))
 }
 
-fn descendants(all: Vec<Process>, ancestor: u32) -> Vec<Process> {
+/// Those of a picture of all processes that are below one and live, parents before their children.
+pub(super) fn descendants(all: Vec<Process>, ancestor: u32) -> Vec<Process> {
     let mut children: BTreeMap<u32, Vec<Process>> = BTreeMap::new();
     for process in all {
         children.entry(process.parent).or_default().push(process);
@@ -140,7 +148,7 @@ mod tests {
     use super::*;
 
     fn process(pid: u32, parent: u32, state: char) -> Process {
-        Process { pid, parent, name: format!("p{pid}"), state, ticks: 0 }
+        Process { pid, parent, name: format!("p{pid}"), state, ticks: 0, session: 0, began: 0 }
     }
 
     #[test]
@@ -148,6 +156,7 @@ mod tests {
         let line = "42 (a) b (c) S 7 42 42 0 -1 4194560 1 0 0 0 13 4 0 0 20 0 1 0 100 0 0";
         let read = Process::parse(line).unwrap();
         assert_eq!((read.name.as_str(), read.parent, read.state, read.ticks), ("a) b (c", 7, 'S', 17));
+        assert_eq!((read.session, read.began), (42, 100));
         for broken in ["", "42", "42 (a", "42 (a) S", "x (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13"] {
             assert_eq!(Process::parse(broken), None, "{broken}");
         }

@@ -19,6 +19,7 @@ use ureq::{Agent, Body};
 
 use super::net::tls::untrusted;
 use crate::error::{Error, Kind};
+use crate::escape::base64;
 
 /// Longest body that is read, bytes. The largest `/metrics` seen has half a megabyte. More is no answer to any question of ours.
 pub const BODY_MAX: u64 = 8 << 20;
@@ -81,7 +82,12 @@ impl Answer {
         });
         let line =
             message.unwrap_or_else(|| text.lines().find(|line| !line.trim().is_empty()).unwrap_or("").to_owned());
-        let line: String = line.trim().chars().filter(|c| !c.is_control()).take(QUOTED).collect();
+        // A blank for each line end keeps words apart, and the sign at a cut tells it from an end.
+        let mut letters = line.trim().chars().map(|c| if c.is_control() { ' ' } else { c });
+        let mut line: String = letters.by_ref().take(QUOTED).collect();
+        if letters.next().is_some() {
+            line.push('…');
+        }
         if line.is_empty() { format!("status {}", self.status) } else { format!("status {}: {line}", self.status) }
     }
 }
@@ -109,7 +115,7 @@ impl Web {
         if let Some(login) = login
             && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
         {
-            headers.push(("Authorization".to_owned(), format!("Basic {}", base64(login.as_bytes()))));
+            headers.push(("Authorization".to_owned(), format!("Basic {}", base64(login))));
         }
         let mut config = Agent::config_builder()
             .http_status_as_error(false)
@@ -329,20 +335,6 @@ fn unescape(text: &str) -> Vec<u8> {
         }
     }
     bytes
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for part in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(part.get(at).copied().unwrap_or(0));
-        let whole = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for place in 0..4 {
-            let digit = DIGITS.get((whole >> (18 - 6 * place) & 63) as usize).copied().unwrap_or(b'=');
-            text.push(if place <= part.len() { digit as char } else { '=' });
-        }
-    }
-    text
 }
 
 fn trust(tls: &Tls) -> Result<TlsConfig, Error> {

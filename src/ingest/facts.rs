@@ -4,13 +4,15 @@
 //! Not here: any figure of our own.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::Deserialize;
 
-use super::labels::{from_toml, schema};
+use super::labels::{from_toml, named, schema};
 use super::{About, Format, Head, Parsed, Record, SourceFile};
+use crate::archive::shown;
 use crate::error::{Error, Place};
-use crate::model::{Facts, LimitFacts, MachineFacts, ModelFacts, PriceFacts, ReferenceFacts};
+use crate::model::{Facts, LimitFacts, LocalFacts, MachineFacts, ModelFacts, PriceFacts, ReferenceFacts};
 
 /// See the module.
 pub(super) struct FactsFile;
@@ -53,8 +55,19 @@ impl Format for FactsFile {
     }
 
     fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
-        Ok(Parsed { records: vec![Record::Facts(parse_facts(&file.text()?)?)], ..Parsed::default() })
+        Ok(Parsed { records: vec![Record::Facts(Box::new(parse_facts(&file.text()?)?))], ..Parsed::default() })
     }
+}
+
+/// Reads the file named on the command line. It comes before what ships.
+///
+/// # Errors
+/// When it cannot be read, or a fact in it cannot be used.
+pub(super) fn from_command_line(path: &Path) -> Result<LocalFacts, Error> {
+    let facts = named(path, "facts", parse_facts)?;
+    // Its name alone: pages show no path of this machine.
+    let file = path.file_name().map_or_else(|| shown(path), |name| shown(Path::new(name)));
+    Ok(LocalFacts { file, facts, wins: true })
 }
 
 /// Reads facts. A figure that is not positive and a table without sources are refused, since checks rest on them.
@@ -126,6 +139,8 @@ pub fn parse_facts(text: &str) -> Result<Facts, Error> {
         prices: wire.prices,
         references: wire.references,
         limits: wire.limits,
+        stated: from_toml(text)?,
+        ..Facts::default()
     })
 }
 

@@ -13,7 +13,7 @@ use super::custom::{self, Definitions};
 use super::figure::excerpt;
 use super::h200_ab::unknown_schema;
 use super::{About, Format, Head, Parsed, Record, SourceFile};
-use crate::archive::WHOLE_LIMIT;
+use crate::archive::{WHOLE_LIMIT, shown};
 use crate::error::{Error, Kind, Place};
 use crate::model::{Campaign, Metric, ModelLabel, Stated};
 
@@ -65,6 +65,8 @@ pub struct Labels {
     pub provenance: Vec<String>,
     /// Markdown, or the name of a `.md` file beside.
     pub prose: Option<String>,
+    /// Which facts come first: `local` for files of facts in this folder and below, `shipped` for those of the program.
+    pub facts: Option<String>,
     /// True when block k holds the k-th run of each environment.
     #[serde(default)]
     pub block_from_repeat: bool,
@@ -175,6 +177,11 @@ impl FileLabels {
 }
 
 impl Labels {
+    /// Files of facts beside the labels come first.
+    pub(super) const LOCAL: &'static str = "local";
+    /// The facts of the program come first.
+    const SHIPPED: &'static str = "shipped";
+
     fn forget_empty(&mut self) {
         for value in [
             &mut self.name,
@@ -184,6 +191,7 @@ impl Labels {
             &mut self.compare_by,
             &mut self.baseline,
             &mut self.prose,
+            &mut self.facts,
         ] {
             blank(value);
         }
@@ -210,7 +218,7 @@ impl Format for LabelsFile {
     }
 
     fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
-        let labels = parse(&file.text()?)?;
+        let labels = parse(&file.utf8()?)?;
         Ok(Parsed { records: vec![Record::Labels(Box::new(labels))], ..Parsed::default() })
     }
 }
@@ -220,19 +228,46 @@ pub(super) fn from_command_line(path: &Path) -> Result<Labels, Error> {
     named(path, "labels", parse)
 }
 
-/// Reads a file that a person wrote and named, as `what`. A fault in it is one of usage.
+/// Reads a file that a person wrote and named, as `what`. A fault in what it says is one of usage, and so is a name that leads nowhere. A file
+/// that cannot be read ends the program as any other does.
 pub(super) fn named<T>(path: &Path, what: &str, parse: impl Fn(&str) -> Result<T, Error>) -> Result<T, Error> {
-    let named = |mut error: Error| {
-        error.kind = Kind::Usage;
-        error.what = format!("cannot use '{}' as {what}: {}", path.display(), error.what);
+    let named = |kind: Kind, mut error: Error| {
+        error.kind = kind;
+        error.what = format!("cannot use '{}' as {what}: {}", shown(path), error.what);
         error
     };
-    let size = std::fs::metadata(path).map(|meta| meta.len());
-    if size.is_ok_and(|bytes| bytes > WHOLE_LIMIT) {
-        return Err(named(Error::usage("it is too large")));
+    let closed = |cause: std::io::Error| {
+        let kind = if cause.kind() == std::io::ErrorKind::NotFound { Kind::Usage } else { Kind::Archive };
+        named(kind, Error::archive("it cannot be opened").hint("check the path and its permissions").because(cause))
+    };
+    let meta = std::fs::metadata(path).map_err(closed)?;
+    // A pipe would be waited for, perhaps for ever.
+    if !meta.is_file() {
+        let found = if meta.is_dir() { "it is a folder" } else { "it is not a regular file" };
+        return Err(named(Kind::Archive, Error::archive(found).hint("name a regular file")));
     }
-    let bytes = std::fs::read(path).map_err(|cause| named(Error::usage("it cannot be opened").because(cause)))?;
-    parse(String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}')).map_err(named)
+    if meta.len() > WHOLE_LIMIT {
+        return Err(named(Kind::Archive, Error::archive("it is too large").hint("name the file that a person wrote")));
+    }
+    let bytes = std::fs::read(path).map_err(closed)?;
+    let text = utf8(bytes).map_err(|error| named(Kind::Archive, error))?;
+    parse(&text).map_err(|error| named(Kind::Usage, error))
+}
+
+/// The text of a file in which every letter counts, without a byte order mark.
+///
+/// # Errors
+/// When it is no UTF-8. Replaced letters would make other names of it.
+pub(super) fn utf8(bytes: Vec<u8>) -> Result<String, Error> {
+    let text = String::from_utf8(bytes).map_err(|cause| {
+        Error::archive("it is not UTF-8 text")
+            .hint("save it as UTF-8, which editors may call 'UTF-8 without BOM'")
+            .because(cause)
+    })?;
+    Ok(match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    })
 }
 
 fn parse(text: &str) -> Result<Labels, Error> {
@@ -246,6 +281,11 @@ fn parse(text: &str) -> Result<Labels, Error> {
         return Err(Error::archive("a label cannot be compared")
             .at(Place::Field("compare_by".into()))
             .detail(format!("expected one of {}, found \"{}\"", Campaign::LABELS.join(", "), excerpt(label))));
+    }
+    if let Some(said) = labels.facts.as_deref().filter(|said| ![Labels::LOCAL, Labels::SHIPPED].contains(said)) {
+        return Err(Error::archive("it is not said which facts come first")
+            .at(Place::Field("facts".into()))
+            .detail(format!("expected \"local\" or \"shipped\", found \"{}\"", excerpt(said))));
     }
     custom::faults(&labels.metrics)?;
     let is_known = |name: &str| labels.metrics.contains_key(name) || Metric::of_catalogue(name).is_some();

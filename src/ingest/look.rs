@@ -163,6 +163,14 @@ impl<'a> SourceFile<'a> {
         })
     }
 
+    /// The whole file as text, without a byte order mark. For files that a person wrote, in which every letter counts.
+    ///
+    /// # Errors
+    /// Like [`all_bytes`](Self::all_bytes), and when it is no UTF-8.
+    pub fn utf8(&mut self) -> Result<String, Error> {
+        super::labels::utf8(self.all_bytes()?)
+    }
+
     /// The file line by line, each of at most `limit` bytes.
     pub fn lines(&mut self, limit: usize) -> Lines<&mut dyn BufRead> {
         Lines::new(&mut *self.input, limit)
@@ -377,7 +385,7 @@ fn kept(input: impl BufRead, word: &str) -> Look {
 /// # Errors
 /// When it cannot be opened.
 pub fn inspect(path: &std::path::Path) -> Result<Look, Error> {
-    let shown = path.display().to_string();
+    let shown = crate::archive::shown(path);
     let cannot = |cause: io::Error| {
         Error::archive(format!("cannot open '{shown}'")).hint("name a file that can be read").because(cause)
     };

@@ -30,6 +30,7 @@ pub(super) fn settle(campaign: &mut Campaign, runs: &[Run]) {
             MissingReason::Skipped => "the journal names no reason",
             MissingReason::Interrupted => "it was begun, and the journal has no end of it",
             MissingReason::Unreadable => "the journal calls it complete, and nothing of it could be read as a run",
+            MissingReason::Lost => "its result was lost, and the owner of the archive gave it up",
             MissingReason::NotRun => "it was planned and never begun",
         }
         .to_owned();

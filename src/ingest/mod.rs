@@ -62,6 +62,7 @@ mod telemetry;
 mod vllm;
 mod words;
 mod workbook;
+mod written;
 mod yaml;
 
 use std::path::PathBuf;
@@ -71,7 +72,7 @@ use serde::Serialize;
 
 use crate::archive::Discovery;
 use crate::error::Error;
-use crate::model::{Campaign, Course, Extra, Facts, Reading, Run, Sample, Series, Setup, Status};
+use crate::model::{Campaign, Course, Extra, Facts, LocalFacts, Reading, Run, Sample, Series, Setup, Status};
 use crate::verdict::report::Input;
 
 pub use arms::{meet, meets};
@@ -84,6 +85,7 @@ pub use look::{Head, Look, SourceFile, inspect, read};
 pub use memory::Memory;
 pub use outline::Outline;
 pub use report::one_line;
+pub use written::unusable;
 
 pub use slug::slug;
 
@@ -217,9 +219,11 @@ pub enum Record {
     /// Metrics that a person defines.
     Metrics(custom::Definitions),
     /// Machines and models.
-    Facts(Facts),
+    Facts(Box<Facts>),
     /// Outcomes of a campaign's runs, from its journal.
     Journal(Vec<crate::model::Outcome>),
+    /// What the owner of a campaign's archive gave up as lost, from its journal: each with its reason.
+    Losses(Vec<String>),
     /// Figures that were published about the campaign.
     Published(Vec<crate::model::PublishedCell>),
 }
@@ -321,6 +325,8 @@ pub struct Options {
     pub labels: Option<PathBuf>,
     /// A `metrics.toml` for every campaign, in addition to its own.
     pub metrics: Option<PathBuf>,
+    /// Facts that come before the shipped ones.
+    pub facts: Option<PathBuf>,
     /// Label that distinguishes the arms, one of [`Campaign::LABELS`], in place of what campaigns say.
     pub compare_by: Option<String>,
     /// Whether the first folders in which paths differ are the arms.
@@ -332,6 +338,7 @@ pub struct Options {
 struct Given {
     labels: Option<Labels>,
     metrics: Option<custom::Definitions>,
+    facts: Option<LocalFacts>,
 }
 
 impl Given {
@@ -339,6 +346,7 @@ impl Given {
         Ok(Self {
             labels: options.labels.as_deref().map(labels::from_command_line).transpose()?,
             metrics: options.metrics.as_deref().map(custom::from_command_line).transpose()?,
+            facts: options.facts.as_deref().map(facts::from_command_line).transpose()?,
         })
     }
 }
@@ -350,10 +358,13 @@ pub struct Intake {
     pub campaigns: Vec<Campaign>,
     /// Runs by campaign, then start (unknown last), then the order of the files. Ids are unique slugs.
     pub runs: Vec<Run>,
-    /// Machines and models from files below the given folders.
-    pub facts: Facts,
+    /// Machines and models from files below the given folders, and from the file that was named. `verdict::facts::with` puts them beside the
+    /// shipped ones.
+    pub facts: Vec<LocalFacts>,
     /// One line for each file, by path.
     pub inputs: Vec<Input>,
+    /// Why nothing of a file could be read, in the order of the files.
+    pub refused: Vec<Error>,
     /// Missing labels, and a file to fill them in. Absent when all are known.
     pub ask: Option<Ask>,
     /// Notes to read before the verdicts, a sentence each: labels that fit no file, files of one run that disagree.
@@ -375,7 +386,7 @@ impl Intake {
 /// Files are read in parallel, at most as many as there are threads at a time. The result does not depend on their number.
 ///
 /// # Errors
-/// Only when the labels or metrics named in `options` cannot be used. Faults of a discovered file are in [`Intake::inputs`].
+/// Only when the labels, metrics or facts named in `options` cannot be used. Faults of a discovered file are in [`Intake::inputs`].
 pub fn all(found: &Discovery, options: &Options) -> Result<Intake, Error> {
     let given = Given::read(options)?;
     let places = belong::places(found, belong::reports_of);

@@ -49,6 +49,6 @@ fn answered(run: &Run) -> Option<String> {
 }
 
 /// The name of a model without the folder or the organisation before its name.
-fn short(id: &str) -> Option<String> {
+pub(super) fn short(id: &str) -> Option<String> {
     id.trim_end_matches('/').rsplit('/').next().filter(|name| !name.is_empty()).map(str::to_owned)
 }

@@ -10,6 +10,7 @@ use crate::error::Error;
 pub(super) struct NotAnalysed;
 
 const MACHINE: &str = "a description of the machine, kept and not analysed";
+const LIST: &str = "a list of hashes, with which the files beside it are compared";
 
 /// Beginnings that only one program prints.
 const PRINTS: &[&str] = &["List of valid properties to query", "Linux "];
@@ -30,7 +31,14 @@ const ENDINGS: &[(&str, &str)] = &[
     ("seal.json", "the seal of the campaign, kept"),
     ("phase_manifest.json", "the list of phases of an AIPerf run, kept"),
     ("server_metrics_export.parquet", "the scrapes of an AIPerf run once more, kept while its JSON is read"),
-    ("SHA256SUMS", "a list of hashes, kept"),
+    ("SHA256SUMS", LIST),
+    ("SHA256SUM", LIST),
+    ("SHA256SUMS.txt", LIST),
+    ("sha256sums", LIST),
+    ("sha256sum", LIST),
+    ("sha256sums.txt", LIST),
+    ("sha256sum.txt", LIST),
+    (".sha256", LIST),
     ("LICENSE", "a licence, kept"),
     ("LICENSE.txt", "a licence, kept"),
 ];

@@ -13,7 +13,7 @@ use super::flat::status;
 use super::h200_ab::unknown_schema;
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::archive::manifest::{
-    CAMPAIGN_FILE, CAMPAIGN_SCHEMA, CampaignWire, HypothesisWire, NodeWire, PlannedRun, RUN_SCHEMA, RunWire, StateWire,
+    CAMPAIGN_FILE, CAMPAIGN_SCHEMA, CampaignWire, HypothesisWire, NodeWire, PlannedRun, RUN_SCHEMAS, RunWire, StateWire,
 };
 use crate::error::{Error, Place};
 use crate::model::{
@@ -48,7 +48,7 @@ impl Format for CampaignFile {
 
     fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
         let text = file.text()?;
-        let wire: CampaignWire = from_json(&text, CAMPAIGN_SCHEMA)?;
+        let wire: CampaignWire = from_json(&text, &[CAMPAIGN_SCHEMA])?;
         if wire.name.is_empty() {
             return Err(missing("/name"));
         }
@@ -112,6 +112,10 @@ fn campaign(wire: CampaignWire) -> Campaign {
         links: wire.links,
         provenance: wire.provenance,
         archive_sha256: String::new(),
+        recorded_files: 0,
+        altered: Vec::new(),
+        facts_files: 0,
+        fact_conflicts: Vec::new(),
     }
 }
 
@@ -142,7 +146,7 @@ impl Format for RunFile {
     fn about(&self) -> About {
         About {
             tool: "sparkbench collect",
-            versions: "sparkbench.run/1",
+            versions: "sparkbench.run/1 and 2",
             sign: "`run.json` with that schema",
             reads: "labels, times, temperatures, exit status, what was asked against what ran",
         }
@@ -154,7 +158,7 @@ impl Format for RunFile {
 
     fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
         let text = file.text()?;
-        let wire: RunWire = from_json(&text, RUN_SCHEMA)?;
+        let wire: RunWire = from_json(&text, RUN_SCHEMAS)?;
         let partial = run(file, wire)?;
         Ok(Parsed { records: vec![Record::Run(Box::new(partial))], ..Parsed::default() })
     }
@@ -285,15 +289,15 @@ fn missing(field: &str) -> Error {
 }
 
 /// Reads one of our own files: the schema first, then every field, naming the JSON pointer of what does not fit.
-fn from_json<T: DeserializeOwned>(text: &str, known: &str) -> Result<T, Error> {
+fn from_json<T: DeserializeOwned>(text: &str, known: &[&str]) -> Result<T, Error> {
     #[derive(serde::Deserialize)]
     struct Any {
         schema: Option<String>,
     }
     if let Ok(Any { schema: Some(found) }) = serde_json::from_str::<Any>(text)
-        && found != known
+        && !known.contains(&found.as_str())
     {
-        return Err(unknown_schema(&found, &[known]));
+        return Err(unknown_schema(&found, known));
     }
     let mut reader = serde_json::Deserializer::from_str(text);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|cause| {
@@ -347,11 +351,24 @@ mod tests {
     }
 
     #[test]
+    fn a_run_of_either_schema_is_read_whatever_its_files_are_called() {
+        for (schema, path) in [
+            ("sparkbench.run/1", "\"a\""),
+            ("sparkbench.run/2", "\"a\""),
+            ("sparkbench.run/2", "{\"name_bytes\":\"/w==\"}"),
+        ] {
+            let text = format!("{{\"schema\":\"{schema}\",\"files\":[{{\"path\":{path},\"sha256\":\"\"}}]}}");
+            let run: RunWire = from_json(&text, RUN_SCHEMAS).unwrap();
+            assert_eq!(run.files.len(), 1, "{text}");
+        }
+    }
+
+    #[test]
     fn a_wrong_type_is_named_by_pointer_and_another_schema_by_name() {
-        let read = |text: &str| from_json::<RunWire>(text, RUN_SCHEMA).unwrap_err().to_string();
+        let read = |text: &str| from_json::<RunWire>(text, RUN_SCHEMAS).unwrap_err().to_string();
         let wrong = read("{\"schema\":\"sparkbench.run/1\",\"before\":{\"gpu_c\":\"warm\"}}");
         assert!(wrong.contains("field '/before/gpu_c'") && wrong.contains("\"warm\""), "{wrong}");
-        assert!(read("{\"schema\":\"sparkbench.run/2\"}").contains("found \"sparkbench.run/2\""));
+        assert!(read("{\"schema\":\"sparkbench.run/3\"}").contains("found \"sparkbench.run/3\""));
         assert!(read("{\"schema\":\"sparkbench.run/1\"").contains("not valid JSON\n  where: line 1"));
     }
 }

@@ -150,7 +150,7 @@ impl Format for Prometheus {
                 (Some(line), DERIVED),
             ));
         }
-        let model = setup.model_id.as_deref().map(|id| id.rsplit('/').next().unwrap_or(id).to_owned());
+        let model = setup.model_id.as_deref().and_then(super::nameless::short);
         let partial = PartialRun { join_role: JoinRole::WholeFolder, model, extras, setup, ..PartialRun::default() };
         parsed.records.push(Record::Run(Box::new(partial)));
         Ok(parsed)

@@ -9,7 +9,7 @@ use super::look::Look;
 use super::{JoinRole, PartialRun};
 use crate::archive::Discovery;
 use crate::error::Error;
-use crate::model::{Setup, Source};
+use crate::model::{Altered, Setup, Source};
 use crate::verdict::report::Input;
 
 /// Messages shown of one file. The rest is counted. Ten thousand bad rows have one cause.
@@ -20,6 +20,8 @@ const NAMED: usize = 3;
 
 struct Entry {
     path: String,
+    /// Its bytes in base64, where the path does not spell them.
+    name_bytes: Option<String>,
     format: Option<String>,
     sha256: Option<String>,
     runs: usize,
@@ -27,6 +29,7 @@ struct Entry {
     more_left_out: usize,
     notes: Vec<String>,
     not_joined: Option<String>,
+    altered: Option<Altered>,
     /// Whether it is a snapshot of the machine, which needs no warning.
     look: bool,
 }
@@ -35,6 +38,7 @@ struct Entry {
 pub(super) struct Report {
     entries: Vec<Entry>,
     unread: Vec<Input>,
+    refused: Vec<Error>,
     warnings: Vec<String>,
 }
 
@@ -47,6 +51,7 @@ impl Report {
             .zip(looks)
             .map(|(file, look)| Entry {
                 path: file.path.clone(),
+                name_bytes: (file.name != file.path.as_str()).then(|| file.name.base64()),
                 format: match &look.outcome {
                     Ok(parsed) if !parsed.kinds.is_empty() => Some(parsed.kinds.join(" + ")),
                     _ => look.format.map(str::to_owned),
@@ -57,6 +62,7 @@ impl Report {
                 more_left_out: 0,
                 notes: Vec::new(),
                 not_joined: None,
+                altered: None,
                 look: false,
             })
             .collect();
@@ -65,15 +71,17 @@ impl Report {
             .iter()
             .map(|unread| Input {
                 path: unread.path.clone(),
+                name_bytes: None,
                 format: None,
                 sha256: None,
                 runs: 0,
                 skipped: true,
                 reason: Some(unread.reason.clone()),
                 not_joined: None,
+                altered: None,
             })
             .collect();
-        Self { entries, unread, warnings: Vec::new() }
+        Self { entries, unread, refused: Vec::new(), warnings: Vec::new() }
     }
 
     /// Something of the file is left out.
@@ -87,9 +95,50 @@ impl Report {
         }
     }
 
+    /// Nothing of the file could be read.
+    pub(super) fn refuse(&mut self, number: usize, error: Error) {
+        self.leave_out(number, &error);
+        self.refused.push(error);
+    }
+
+    /// Everything of [`Report::refuse`], in order.
+    pub(super) fn take_refused(&mut self) -> Vec<Error> {
+        std::mem::take(&mut self.refused)
+    }
+
     /// Something that changes the meaning of the figures. It is shown before the verdicts.
     pub(super) fn warn(&mut self, line: String) {
         self.warnings.push(line);
+    }
+
+    /// Parts of the archive of a campaign that its owner gave up as lost. It is shown before the verdicts: runs that were made again in their
+    /// place look like any other.
+    pub(super) fn lost(&mut self, number: usize, lost: &[String]) {
+        let path = self.entries.get(number).map_or("", |entry| entry.path.as_str());
+        let named = lost.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = if lost.len() > NAMED { ", ..." } else { "" };
+        let what = if lost.len() == 1 { "a loss is".to_owned() } else { format!("{} losses are", lost.len()) };
+        self.warn(format!("{what} on record in {path}: {named}{more}. `sparkbench verify` lists every loss"));
+    }
+
+    /// A file is not what was recorded of it. One that is not there gets a line too.
+    pub(super) fn altered(&mut self, altered: &Altered) {
+        let place = self.entries.iter_mut().find(|entry| entry.path == altered.path).map(|entry| &mut entry.altered);
+        let unread = self.unread.iter_mut().find(|input| input.path == altered.path).map(|input| &mut input.altered);
+        match place.or(unread) {
+            Some(place) => *place = Some(altered.clone()),
+            None => self.unread.push(Input {
+                path: altered.path.clone(),
+                name_bytes: None,
+                format: None,
+                sha256: None,
+                runs: 0,
+                skipped: false,
+                reason: None,
+                not_joined: None,
+                altered: Some(altered.clone()),
+            }),
+        }
     }
 
     /// Everything of [`Report::warn`], in order, then what was joined to no run: a line for each reason.
@@ -188,12 +237,14 @@ impl Report {
             words.extend(entry.notes);
             Input {
                 path: entry.path,
+                name_bytes: entry.name_bytes,
                 format: entry.format,
                 sha256: entry.sha256,
                 runs: entry.runs,
                 skipped,
                 reason: (!words.is_empty()).then(|| words.join("; ")),
                 not_joined: entry.not_joined,
+                altered: entry.altered,
             }
         }));
         inputs.sort_by(|a, b| a.path.cmp(&b.path));

@@ -30,7 +30,7 @@ impl Format for Requests {
     fn about(&self) -> About {
         About {
             tool: "sparkbench",
-            versions: "sparkbench.run/1",
+            versions: "sparkbench.run/1 and 2",
             sign: "`requests.jsonl`: one request a line",
             reads: "TTFT, TPOT, ITL, E2E latency of each request, rates",
         }

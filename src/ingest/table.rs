@@ -15,6 +15,7 @@ use super::rows::Rows;
 use super::sheet::unit_of;
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::error::{Error, Place};
+use crate::escape;
 use crate::model::{Extra, Instant, Metric, Status};
 
 /// See the module.
@@ -235,7 +236,8 @@ fn run(
             }
             continue;
         }
-        let text = || Some(cell.to_owned());
+        // Our own downloads put an apostrophe before what a spreadsheet would run.
+        let text = || Some(escape::of_cell(cell).to_owned());
         let count = || cell.parse::<u32>().map(Some).map_err(|_| unlike("a whole number"));
         let figure = || Figure::parse(cell).and_then(Figure::finite).map(Some).ok_or_else(|| unlike("a number"));
         let moment = || Instant::parse(cell).map(Some).ok_or_else(|| unlike("a moment as 2026-01-31T23:59:59Z"));
@@ -352,6 +354,15 @@ mod tests {
             ("ttft_s", "s", &ExtraValue::Number(0.001))
         );
         assert_eq!((extra.origin.line, second.extras.len()), (Some(2), 0));
+    }
+
+    /// Issue 30: our own downloads hold names that a spreadsheet would run, and are read back.
+    #[test]
+    fn an_apostrophe_that_keeps_a_cell_from_being_run_is_no_part_of_the_name() {
+        let parsed = read("environment,model,ttft_ms\n'=1+1,'a',1\n'@x,'-2,2\n");
+        let names: Vec<_> =
+            partials(&parsed).iter().map(|run| (run.environment.as_deref(), run.model.as_deref())).collect();
+        assert_eq!(names, [(Some("=1+1"), Some("'a'")), (Some("@x"), Some("-2"))]);
     }
 
     #[test]

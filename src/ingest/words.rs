@@ -9,7 +9,7 @@ use std::io::Read as _;
 
 use super::assemble::{Draft, Home};
 use super::labels::{FileLabels, glob};
-use super::{PartialRun, custom, name, path_labels, report, slug, study};
+use super::{PartialRun, custom, name, nameless, path_labels, report, slug, study};
 use crate::archive::Discovery;
 use crate::archive::manifest::RUN_FILE;
 use crate::error::{Error, Place};
@@ -208,7 +208,7 @@ fn models(home: Option<&Home>, partial: &mut PartialRun) {
         let mut labels = known.iter().filter(|(_, model)| model.id.as_deref() == Some(id)).map(|(label, _)| *label);
         partial.model = match (labels.next(), labels.next()) {
             (Some(label), None) => Some(label.clone()),
-            _ => id.rsplit('/').next().map(str::to_owned),
+            _ => nameless::short(id),
         };
     }
     if let Some(model) = partial.model.as_ref().and_then(|label| known.get(label)) {

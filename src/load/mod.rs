@@ -23,6 +23,7 @@ pub mod order;
 pub mod plan;
 pub mod ranks;
 pub(crate) mod schedule;
+pub mod secrets;
 pub mod server;
 pub mod session;
 pub mod settings;

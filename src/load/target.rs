@@ -12,6 +12,7 @@ use std::net::Ipv6Addr;
 
 use super::settings::Endpoint;
 use crate::error::Error;
+use crate::escape::base64;
 
 /// Longest address that is read.
 const LENGTH_MAX: usize = 4096;
@@ -249,7 +250,7 @@ fn basic(credentials: &str) -> Result<(String, Vec<String>), ()> {
     if user.contains(':') {
         return Err(());
     }
-    let coded = base64(format!("{user}:{password}").as_bytes());
+    let coded = base64(format!("{user}:{password}"));
     let mut secrets = vec![credentials.to_owned(), coded.clone(), password];
     // A token is often given as the user alone.
     if secrets[2].is_empty() {
@@ -272,19 +273,6 @@ fn percent_decoded(text: &str) -> Result<String, ()> {
         bytes.push(u8::try_from(high * 16 + low).map_err(|_| ())?);
     }
     String::from_utf8(bytes).map_err(|_| ())
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let word = group.iter().fold(0_u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
-        for place in 0..4 {
-            let digit = (word >> (18 - 6 * place)) & 63;
-            text.push(if place > group.len() { '=' } else { char::from(ALPHABET[digit as usize]) });
-        }
-    }
-    text
 }
 
 #[cfg(test)]

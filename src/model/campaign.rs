@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Paper;
+use super::altered::Altered;
 use super::course::MissingRun;
 use super::custom::CustomMetric;
+use super::facts::FactConflict;
 use super::node::MeasuredLink;
 
 /// A campaign's own words and promises.
@@ -74,6 +76,18 @@ pub struct Campaign {
     pub missing_runs: Vec<MissingRun>,
     /// SHA-256 over the sorted SHA-256 sums of the files its runs came from. Empty until the intake is complete.
     pub archive_sha256: String,
+    /// Files whose hash was held against one that was recorded beside them.
+    #[serde(skip)]
+    pub recorded_files: usize,
+    /// Files of it that are not what was recorded of them.
+    #[serde(skip)]
+    pub altered: Vec<Altered>,
+    /// Files of facts beside those that ship.
+    #[serde(skip)]
+    pub facts_files: usize,
+    /// Facts of its machine and models on which files contradict the shipped ones or each other.
+    #[serde(skip)]
+    pub fact_conflicts: Vec<FactConflict>,
 }
 
 impl Campaign {

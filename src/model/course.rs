@@ -59,6 +59,8 @@ pub enum MissingReason {
     Interrupted,
     /// Said to be complete, but nothing of it could be read.
     Unreadable,
+    /// Its result was changed or removed, and the owner of the archive gave it up.
+    Lost,
     /// Never begun.
     #[default]
     NotRun,
@@ -71,6 +73,7 @@ impl MissingReason {
             Self::Skipped => "skipped",
             Self::Interrupted => "interrupted",
             Self::Unreadable => "unreadable",
+            Self::Lost => "lost",
             Self::NotRun => "not run",
         }
     }

@@ -40,6 +40,12 @@ pub struct MachineFacts {
     pub fp4_tflops: Option<f64>,
     /// Power limit of one device, W.
     pub power_w: Option<f64>,
+    /// File that gives it, where it is none of ours.
+    #[serde(skip)]
+    pub from: Option<String>,
+    /// True where that file was allowed to come before ours.
+    #[serde(skip)]
+    pub wins: bool,
     /// Where each figure comes from.
     pub sources: Vec<String>,
 }
@@ -87,6 +93,9 @@ pub struct ModelFacts {
     /// True where it counted bytes rather than parameters times bits.
     #[serde(skip)]
     pub counted: bool,
+    /// File that gives it, where it is none of ours.
+    #[serde(skip)]
+    pub from: Option<String>,
     /// Where each figure comes from, or how it was computed.
     pub sources: Vec<String>,
 }
@@ -109,6 +118,62 @@ pub struct Facts {
     /// Limits that a service must keep.
     #[serde(default)]
     pub limits: LimitFacts,
+    /// The tables of a file as they stand there. A table that leaves a figure out says nothing of it. Null for what ships.
+    #[serde(skip)]
+    pub stated: serde_json::Value,
+    /// Files that were held against what ships.
+    #[serde(skip)]
+    pub files: Vec<String>,
+    /// Figures on which these files contradict what ships, or each other.
+    #[serde(skip)]
+    pub conflicts: Vec<FactConflict>,
+}
+
+/// The facts of one file that does not ship.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LocalFacts {
+    /// Path as pages show it.
+    pub file: String,
+    pub facts: Facts,
+    /// Whether it comes before what ships: it was named on the command line, or the labels of its folder say so.
+    pub wins: bool,
+}
+
+/// One figure that two sources give differently.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct FactConflict {
+    /// `machines`, `models`, `prices`, `references` or `limits`.
+    pub table: String,
+    /// Key of the table that is used.
+    pub key: String,
+    /// Label of the machine that it is about. Absent for models and limits.
+    pub machine: Option<String>,
+    pub figure: String,
+    /// The value that counts.
+    pub used: String,
+    /// [`FactConflict::SHIPPED`], or a file.
+    pub used_from: String,
+    /// The value that does not.
+    pub unused: String,
+    /// Likewise.
+    pub unused_from: String,
+}
+
+impl FactConflict {
+    /// Source of what ships with the program.
+    pub const SHIPPED: &'static str = "the shipped facts";
+
+    /// The file, or the files, that a person can change.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        [self.used_from.as_str(), self.unused_from.as_str()].into_iter().filter(|from| *from != Self::SHIPPED)
+    }
+
+    /// One sentence without its end.
+    pub fn sentence(&self) -> String {
+        let Self { table, key, figure, used, used_from, unused, unused_from, .. } = self;
+        let place = if table == key { table.clone() } else { format!("{table}.{key}") };
+        format!("{figure} of {place} is {used} by {used_from}, and {unused} by {unused_from}. The first counts")
+    }
 }
 
 impl Facts {
@@ -119,21 +184,29 @@ impl Facts {
 
     /// The same with its label.
     pub fn machine_entry(&self, name: &str) -> Option<(&str, &MachineFacts)> {
-        let exact = self.machines.get_key_value(name);
-        let found = exact.or_else(|| {
+        // A file that was allowed to comes before ours, and any other after them: no alias of it takes a machine of ours.
+        let ranks: [fn(&MachineFacts) -> bool; 3] = [|m| m.wins, |m| m.from.is_none(), |m| !m.wins && m.from.is_some()];
+        ranks.into_iter().find_map(|of| self.machine_among(name, of))
+    }
+
+    fn machine_among(&self, name: &str, of: fn(&MachineFacts) -> bool) -> Option<(&str, &MachineFacts)> {
+        let all = || self.machines.iter().filter(|(_, machine)| of(machine));
+        let exact = self.machines.get_key_value(name).filter(|(_, machine)| of(machine));
+        let found = exact.or_else(|| all().find(|(label, _)| label.eq_ignore_ascii_case(name))).or_else(|| {
             let name = name.to_lowercase();
-            self.machines.iter().find(|(_, m)| m.aliases.iter().any(|alias| holds_word(&name, &alias.to_lowercase())))
+            all().find(|(_, m)| m.aliases.iter().any(|alias| holds_word(&name, &alias.to_lowercase())))
         });
         found.map(|(label, machine)| (label.as_str(), machine))
     }
 
     /// The model of this id. A key without a slash, such as the name of a folder with a `config.json`, is also found by the last part.
     pub fn model(&self, id: &str) -> Option<&ModelFacts> {
+        let of_ours = || self.models.iter().find(|(key, m)| m.from.is_none() && key.eq_ignore_ascii_case(id));
         let last = || self.models.get(id.trim_end_matches('/').rsplit('/').next()?);
-        self.models.get(id).or_else(last)
+        self.models.get(id).or_else(|| of_ours().map(|(_, model)| model)).or_else(last)
     }
 
-    /// Later entries win, key by key: a user's file extends or replaces ours.
+    /// Adds facts of the same rank. Later entries win, key by key. For files of others see `verdict::facts`.
     pub fn extend(&mut self, other: Self) {
         self.machines.extend(other.machines);
         // What a checkpoint's index and its settings say apart belongs together: a later entry wins figure by figure.

@@ -3,6 +3,7 @@
 //! In:  nothing.  Out: plain types that every other room passes around.
 //! Not here: polars, files, formatting for people.
 
+pub(crate) mod altered;
 pub(crate) mod campaign;
 pub mod column;
 pub mod course;
@@ -22,11 +23,12 @@ pub(crate) mod time;
 pub(crate) mod time_series;
 mod weights;
 
+pub use altered::{Alteration, Altered};
 pub use campaign::{Campaign, Hypothesis, ModelLabel, PublishedCell, SequentialDesign, Stated, StatedKind};
 pub use course::{Course, MissingReason, MissingRun, Outcome, Span};
 pub use custom::CustomMetric;
 pub use definition::{Definition, DefinitionMatch};
-pub use facts::{Facts, MachineFacts, ModelFacts};
+pub use facts::{FactConflict, Facts, LocalFacts, MachineFacts, ModelFacts};
 pub use finding::{Finding, Level};
 pub use metric::{Direction, Metric, within};
 pub use node::{ClockOffset, MeasuredLink, Node};

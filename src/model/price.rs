@@ -53,6 +53,12 @@ pub struct PriceFacts {
     /// True where a user's file gives it.
     #[serde(skip)]
     pub own: bool,
+    /// That file.
+    #[serde(skip)]
+    pub from: Option<String>,
+    /// True where that file was allowed to come before ours.
+    #[serde(skip)]
+    pub wins: bool,
     /// Where each figure comes from.
     pub sources: Vec<String>,
 }
@@ -89,6 +95,9 @@ pub struct ReferenceFacts {
     pub note: Option<String>,
     /// Day of the source, or what is known of it.
     pub date: Option<String>,
+    /// File that gives it, where it is none of ours.
+    #[serde(skip)]
+    pub from: Option<String>,
     /// Where it was published.
     pub sources: Vec<String>,
 }

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::index::{Site, slug};
+use crate::escape::file_name;
 use crate::verdict::report::{Analysis, Comparison};
 
 /// Name of a cell without a workload in its address.
@@ -44,7 +45,8 @@ impl Addresses {
         let pairs = pairs
             .into_iter()
             .map(|key| {
-                let path = free(format!("c/{}/{}--{}", key[0], slug(&[&key[1]]), slug(&[&key[2]])));
+                let name = file_name(&format!("{}--{}", slug(&[&key[1]]), slug(&[&key[2]])));
+                let path = free(format!("c/{}/{name}", key[0]));
                 (key, path)
             })
             .collect();
@@ -52,7 +54,7 @@ impl Addresses {
             .into_iter()
             .map(|key| {
                 let workload = if key[2].is_empty() { NO_WORKLOAD.to_owned() } else { slug(&[&key[2]]) };
-                let path = free(format!("c/{}/{}/{workload}", key[0], slug(&[&key[1]])));
+                let path = free(format!("c/{}/{}/{}", key[0], file_name(&slug(&[&key[1]])), file_name(&workload)));
                 (key, path)
             })
             .collect();

@@ -9,6 +9,7 @@ use super::number;
 use super::shell::Shell;
 use super::template_fault;
 use super::words::counted;
+use crate::model::Altered;
 
 #[derive(Template)]
 #[template(path = "data.html")]
@@ -62,7 +63,13 @@ pub(super) fn page(site: &Site<'_>) -> Result<String, askama::Error> {
                 format: input.format.clone().unwrap_or_else(|| "none".into()),
                 runs: input.runs,
                 sha256: input.sha256.clone().unwrap_or_else(|| "not read whole".into()),
-                reason: input.reason.clone().unwrap_or_default(),
+                reason: input
+                    .altered
+                    .iter()
+                    .map(Altered::sentence)
+                    .chain(input.reason.clone())
+                    .collect::<Vec<_>>()
+                    .join(". "),
                 not_joined: input.not_joined.clone(),
             };
             (input.skipped, row)

@@ -54,7 +54,21 @@ pub(super) fn carry(old: &Path, fresh: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Names of folders that are the head of a hash. Anything else there is foreign and is not carried over.
+/// Whether a path below a site is the folder of all versions or that of one.
+pub(super) fn is_version(path: &str) -> bool {
+    path == FOLDER || path.strip_prefix(FOLDER).and_then(|rest| rest.strip_prefix('/')).is_some_and(is_name)
+}
+
+/// Whether a path below a site is that of a file of a version.
+pub(super) fn is_of_version(path: &str) -> bool {
+    path.rsplit_once('/').is_some_and(|(folder, _)| folder != FOLDER && is_version(folder))
+}
+
+fn is_name(name: &str) -> bool {
+    name.len() == DIGITS && name.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+}
+
+/// Names of folders that are the head of a hash. Anything else there is foreign and is not looked at here.
 fn names(folder: &Path) -> Result<Vec<String>, Error> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -65,7 +79,7 @@ fn names(folder: &Path) -> Result<Vec<String>, Error> {
         .flatten()
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
         .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| name.len() == DIGITS && name.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)))
+        .filter(|name| is_name(name))
         .collect();
     names.sort();
     Ok(names)

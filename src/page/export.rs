@@ -12,6 +12,7 @@ use super::Page;
 use super::data::hex;
 use super::publish::Earlier;
 use crate::error::Error;
+use crate::escape::cell as text;
 use crate::verdict::report::{Analysis, Comparison, Interval, NamedInterval};
 
 /// `data/analysis.json`.
@@ -305,11 +306,6 @@ fn sums_of(mut lines: Vec<String>, earlier: &[Earlier]) -> Page {
     Page::new("data/SHA256SUMS", lines.concat())
 }
 
-/// Text that a spreadsheet would take for a formula gets an apostrophe in front, which spreadsheets hide.
-pub(super) fn text(cell: &str) -> String {
-    if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{cell}") } else { cell.to_owned() }
-}
-
 /// The shortest text that reads back as the same number. Infinite as the contract spells it.
 fn number(value: f64) -> String {
     if value.is_finite() {
@@ -340,11 +336,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formulas_are_text_and_numbers_are_numbers() {
-        for cell in ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx"] {
-            assert_eq!(text(cell), format!("'{cell}"));
-        }
-        assert_eq!(text("native"), "native");
+    fn numbers_are_numbers() {
         assert_eq!(
             (number(-1.5), number(f64::INFINITY), number(f64::NAN)),
             ("-1.5".into(), "inf".into(), String::new())

@@ -8,6 +8,7 @@ use askama::Template;
 
 use super::agreement;
 use super::alone::{self, Alone};
+use super::altered::{self, AlteredFiles};
 use super::badge;
 use super::campaign::cell;
 use super::comparison::RowView;
@@ -40,6 +41,8 @@ struct Front {
     intro: Option<String>,
     /// What to add where nothing is compared.
     to_compare: Option<String>,
+    /// Files that are not what was recorded of them.
+    altered: Option<AlteredFiles>,
     cards: Vec<Card>,
     downloads: Vec<(&'static str, String, String)>,
     /// Path and address of this version.
@@ -175,6 +178,7 @@ pub(super) fn page(site: &Site<'_>) -> Result<String, askama::Error> {
         },
         cff: published && cite::cff(site).is_some(),
         to_compare: site.analysis.to_compare.clone(),
+        altered: altered::files(site.analysis.altered().into_iter()),
         shell,
         heading,
         intro,

@@ -176,6 +176,7 @@ impl<'a> MachineOf<'a> {
             title: if s.name.is_none() { NOT_NAMED.to_owned() } else { title },
             lead,
             beware: subject::beware(site, &self.places),
+            facts: subject::facts(site, s.name.as_deref(), &self.places),
             parts: parts.into_iter().flatten().collect(),
             absent,
             measured: across::measured(site, &ways, &self.cells, ROOT, &self.places, false).lead(

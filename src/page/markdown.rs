@@ -11,6 +11,7 @@ use super::number::{plain, plain_or};
 use super::traps::{led, subject};
 use super::words::{self, counted};
 use super::{Page, front};
+use crate::escape::{code, markdown as escape};
 use crate::verdict::report::{CampaignReport, Comparison, Sentence, Severity, TrapStatus};
 
 /// The whole report.
@@ -30,7 +31,7 @@ pub(super) fn page(site: &Site<'_>) -> Page {
         counted(site.analysis.campaigns.len(), "campaign", "campaigns"),
     );
     if !site.extras.reproduce.is_empty() {
-        let _ = writeln!(out, "Make it again: `{}`\n", site.extras.reproduce.replace('`', "'"));
+        let _ = writeln!(out, "Make it again: {}\n", code(&site.extras.reproduce));
     }
     for campaign in site.campaigns() {
         section(&mut out, site, campaign);
@@ -112,7 +113,7 @@ fn table(out: &mut String, heading: &str, lead: &str, all: &[&Comparison]) {
             escape(&c.model),
             escape(&c.workload),
             escape(&row.label),
-            row.unit,
+            escape(row.unit),
             row.baseline,
             row.n_baseline,
             row.candidate,
@@ -204,28 +205,76 @@ fn published(out: &mut String, campaign: &CampaignReport) {
     out.push('\n');
 }
 
-/// Markdown of others as text: no markup, no new cell, no new line.
-pub fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' => {
-                out.push('\\');
-                out.push(c);
-            }
-            '\n' | '\r' => out.push(' '),
-            other => out.push(other),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+    use crate::escape::markdown;
+
+    /// Pieces that mean something in Markdown, alone or beside each other.
+    const PARTS: [&str; 27] = [
+        "a", "1", " ", "\n", "\\", "`", "*", "_", "[", "]", "(", ")", "<", "|", "#", "~", "!", "&", "&lt;", "$", "+",
+        "-", "=", ".", ":", "@", "http://",
+    ];
+
+    /// Where a text may stand: before it, after it, and the words of both.
+    const PLACES: [(&str, &str, &str, &str); 5] = [
+        ("", "\n", "", ""),
+        ("- x ", "\n", "x ", ""),
+        ("### ", "\n", "", ""),
+        ("x\n", "\n", "x ", ""),
+        ("| a | b |\n|---|---|\n| ", " | y |\n", "a b ", " y"),
+    ];
+
+    /// The words that a reader with GitHub's extensions finds, without zero-width spaces. Anything but our own elements is refused.
+    fn words(markdown: &str) -> String {
+        let options = Options::ENABLE_TABLES
+            | Options::ENABLE_STRIKETHROUGH
+            | Options::ENABLE_FOOTNOTES
+            | Options::ENABLE_TASKLISTS
+            | Options::ENABLE_MATH
+            | Options::ENABLE_GFM;
+        let mut shown = String::new();
+        for event in Parser::new_ext(markdown, options) {
+            match event {
+                Event::Text(text) => shown.push_str(&text.replace('\u{200b}', "")),
+                Event::SoftBreak | Event::End(TagEnd::TableCell) => shown.push(' '),
+                // The tag that keeps a dollar sign by itself.
+                Event::InlineHtml(tag) if matches!(&*tag, "<span>" | "</span>") => {}
+                Event::Start(
+                    Tag::Paragraph
+                    | Tag::Heading { .. }
+                    | Tag::List(None)
+                    | Tag::Item
+                    | Tag::Table(_)
+                    | Tag::TableHead
+                    | Tag::TableRow
+                    | Tag::TableCell,
+                )
+                | Event::End(_) => {}
+                other => panic!("{markdown:?} became {other:?}"),
+            }
+        }
+        plain(&shown)
+    }
+
+    fn plain(text: &str) -> String {
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
 
     #[test]
-    fn text_of_others_cannot_break_out_of_its_cell() {
-        assert_eq!(escape("a|b\n<i>`x`"), "a\\|b \\<i\\>\\`x\\`");
+    fn every_text_is_shown_as_it_is_wherever_it_stands() {
+        for a in PARTS {
+            for b in PARTS {
+                for c in PARTS {
+                    let text = format!("{a}{b}{c}");
+                    let escaped = markdown(&text);
+                    for (before, after, first, last) in PLACES {
+                        let whole = format!("{before}{escaped}{after}");
+                        assert_eq!(words(&whole), plain(&format!("{first}{text}{last}")), "{whole:?}");
+                    }
+                }
+            }
+        }
     }
 }

@@ -6,11 +6,12 @@
 use askama::Template;
 
 use super::front::Fact;
-use super::index::{Link, Site, run_href};
+use super::index::{Link, Site};
 use super::kind::{Draft, Drawn, Kind};
 use super::shell::Shell;
 use super::template_fault;
 use super::words::Badge;
+use crate::escape::file_name;
 use crate::model::{MissingReason, MissingRun};
 
 const ROOT: &str = "../../";
@@ -62,7 +63,7 @@ impl Kind for Entry {
 }
 
 fn path(id: &str) -> String {
-    format!("r/{id}/index.html")
+    format!("r/{}/index.html", file_name(id))
 }
 
 /// The address must be a plain name, and no result may have it.
@@ -79,6 +80,7 @@ fn badge(gone: MissingReason) -> Badge {
         MissingReason::Skipped => ("s-warning", "»"),
         MissingReason::Interrupted => ("s-error", "×"),
         MissingReason::Unreadable => ("s-error", "?"),
+        MissingReason::Lost => ("s-error", "!"),
         MissingReason::NotRun => ("t-unknown", "–"),
     };
     Badge { class, glyph, word: gone.words() }
@@ -91,7 +93,8 @@ pub(super) fn rows(site: &Site<'_>, root: &str, campaign: &str) -> Vec<MissingRu
         .iter()
         .map(|run| MissingRunRow {
             link: Link {
-                href: (may_have_page(site, run) && site.has(&path(&run.id))).then(|| run_href(root, &run.id)),
+                href: (may_have_page(site, run) && site.has(&path(&run.id)))
+                    .then(|| format!("{root}{}", path(&run.id))),
                 text: run.id.clone(),
             },
             environment: run.environment.clone(),

@@ -10,6 +10,7 @@ mod across;
 mod address;
 mod agreement;
 mod alone;
+mod altered;
 mod badge;
 mod bundle;
 mod calibration;
@@ -41,6 +42,7 @@ mod method;
 mod missing_runs;
 mod model;
 mod number;
+mod others;
 mod package;
 mod pair;
 mod places;
@@ -77,14 +79,14 @@ use rayon::iter::{
 pub use badge::svg as badge;
 pub use earlier::earlier;
 pub use export::json as analysis_json;
-pub use markdown::escape;
 pub use memory::{Memory, Sheet};
+pub use others::Others;
 pub use package::{columns_of_comparisons, header as csv_columns};
 pub use prose::CONSTANTS;
 pub use publish::{Earlier, Publication, Version, base_url};
 pub use study::resolve::KINDS as REFERENCES;
 pub use update::{Changes, Written, update};
-pub use write::write;
+pub use write::{mend, write};
 
 /// One file of the site.
 #[derive(Debug, Clone, PartialEq, Eq)]

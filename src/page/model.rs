@@ -173,6 +173,7 @@ impl<'a> ModelOf<'a> {
             title: name.to_owned(),
             lead,
             beware: subject::beware(site, &self.places),
+            facts: subject::facts(site, None, &self.places),
             parts: parts.into_iter().flatten().collect(),
             absent,
             measured: across::measured(site, &ways, &self.cells, ROOT, &self.places, true).lead(

@@ -2,6 +2,7 @@
 
 use askama::Template;
 
+use super::altered::{self, AlteredFiles};
 use super::course::{self, GateRow, Tail};
 use super::figure::{self, FigureView};
 use super::front::{self, Fact, TrapStrip};
@@ -12,7 +13,7 @@ use super::number::{self, ABSENT, plain_or};
 use super::shell::Shell;
 use super::template_fault;
 use super::words::{self, Badge};
-use crate::model::{Extra, ExtraValue, Metric, Origin, Setup, Source, Status};
+use crate::model::{Altered, Extra, ExtraValue, Metric, Origin, Setup, Source, Status};
 use crate::verdict::derive;
 use crate::verdict::mark::{self, Marker};
 use crate::verdict::report::RunReport;
@@ -35,6 +36,8 @@ struct Page {
     campaign: Link,
     badge: Badge,
     failure: Option<String>,
+    /// Files of it that are not what was recorded of them.
+    altered: Option<AlteredFiles>,
     flags: Vec<String>,
     /// Why its figures may not be what they are called.
     beware: TrapStrip,
@@ -135,6 +138,7 @@ fn shows(site: &Site<'_>, run: &RunReport, before: Option<&RunReport>, after: Op
     let spans = site.extras.spans.get(&run.id).map_or(&[][..], Vec::as_slice);
     mark::of_lists(marker, (series, telemetry, spans), std::iter::once(&run.source).chain(&run.files));
     marker.json(&site.course(&run.id));
+    marker.json(&altered_of(site, run).collect::<Vec<_>>());
     marker.json(&site.input(&run.source.path).and_then(|input| input.not_joined.as_ref()));
     // Figures and files link to the pages of raw files. The page of a failed run shows the end of a log.
     let own = std::iter::once(&run.source).chain(&run.files).map(|file| file.path.as_str());
@@ -170,8 +174,9 @@ pub(super) fn page(
             Status::Failed(reason) => Some(reason.clone()),
             _ => None,
         },
-        // That it failed, and why, is above them.
-        flags: words::flags(run.flags.iter().filter(|f| !f.starts_with("failed:"))),
+        altered: altered::files(altered_of(site, run)),
+        // That it failed or was changed, and why, is above them.
+        flags: words::flags(run.flags.iter().filter(|f| !f.starts_with("failed:") && !f.starts_with("altered:"))),
         beware: front::strip(ROOT, &site.errors(&run.campaign, &run.model)),
         not_joined: site.input(&run.source.path).and_then(|input| input.not_joined.clone()),
         heads: columns(run).into_iter().map(|(_, head)| head).collect(),
@@ -209,6 +214,12 @@ fn needs(run: &RunReport, name: &str) -> Option<String> {
     let needed = requests_needed(*p);
     let (requests, needed_text) = (number::count(requests as u64), number::count(needed as u64));
     (requests_behind(run, name)? < needed).then(|| format!("{requests} of {needed_text} needed"))
+}
+
+/// Files of a run that are not what was recorded of them.
+fn altered_of<'a>(site: &Site<'a>, run: &'a RunReport) -> impl Iterator<Item = &'a Altered> {
+    let all = site.analysis.inputs.iter().filter_map(|input| input.altered.as_ref());
+    all.filter(move |altered| altered.concerns(&run.source, &run.files))
 }
 
 /// Title of the campaign that a run belongs to.

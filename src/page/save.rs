@@ -6,9 +6,10 @@
 //! Like `single`, this reads the markup of our own templates, in which every `<` of a text is escaped. It is no parser for the HTML of
 //! others.
 
+use super::Page;
 use super::index::Site;
-use super::{Page, export};
 use crate::chart::figure::standalone;
+use crate::escape;
 
 /// From this many runs on, the charts of a run's own page are not written as files. They are most of the charts of a site (some eight a run,
 /// 20 kB each), and few are ever opened. The drawing in the page is the same.
@@ -54,6 +55,8 @@ fn id_of(figure: &str) -> Option<&str> {
 
 fn of_figure(folder: &str, id: &str, figure: &str, files: &mut Vec<Page>) -> Vec<String> {
     let title = between(figure, "<strong>", "</strong>").unwrap_or(id).trim_end_matches('.');
+    // The id holds names of models and environments.
+    let base = escape::file_name(id);
     let mut links = Vec::new();
     let mut link = |name: &str, what: &str| {
         // A label cannot hold markup. A title with some is said by hidden text.
@@ -66,8 +69,8 @@ fn of_figure(folder: &str, id: &str, figure: &str, files: &mut Vec<Page>) -> Vec
     let drawings: Vec<&str> = drawings(figure);
     for (k, svg) in drawings.iter().enumerate() {
         let (name, what) = match k {
-            0 => (format!("{id}.svg"), "SVG".to_owned()),
-            k => (format!("{id}-{}.svg", k + 1), format!("SVG {}", k + 1)),
+            0 => (format!("{base}.svg"), "SVG".to_owned()),
+            k => (format!("{base}-{}.svg", k + 1), format!("SVG {}", k + 1)),
         };
         link(&name, &what);
         files.push(Page::new(format!("{folder}{name}"), standalone(&padded(svg))));
@@ -76,7 +79,7 @@ fn of_figure(folder: &str, id: &str, figure: &str, files: &mut Vec<Page>) -> Vec
         return links;
     }
     if let Some(csv) = between(figure, "<table", "</table>").and_then(table) {
-        let name = format!("{id}.csv");
+        let name = format!("{base}.csv");
         link(&name, "CSV");
         files.push(Page::new(format!("{folder}{name}"), csv));
     }
@@ -152,7 +155,7 @@ fn cell(markup: &str) -> Option<String> {
 fn plain(text: &str) -> String {
     let text = text.trim();
     let number = text.replace(['\u{202f}', '\u{2009}'], "").replace('\u{2212}', "-");
-    if number.parse::<f64>().is_ok_and(f64::is_finite) { number } else { export::text(&text.replace('\u{a0}', " ")) }
+    if number.parse::<f64>().is_ok_and(f64::is_finite) { number } else { escape::cell(&text.replace('\u{a0}', " ")) }
 }
 
 /// The five characters that our templates escape, by name or by number.

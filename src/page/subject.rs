@@ -16,6 +16,7 @@ use super::number;
 use super::sheet::{Cell, Column, Sheet, figures};
 use super::shell::Shell;
 use super::template_fault;
+use crate::model::FactConflict;
 use crate::verdict::report::TrapReport;
 use crate::verdict::report::across::{Best, Place, Summary};
 
@@ -38,6 +39,8 @@ pub(super) struct Page {
     pub lead: String,
     /// Why its figures may not be what they are called.
     pub beware: TrapStrip,
+    /// Facts about it that do not ship, and what they contradict.
+    pub facts: Vec<String>,
     /// Charts.
     pub parts: Vec<Part>,
     /// Missing charts, and why.
@@ -138,6 +141,23 @@ pub(super) fn beware(site: &Site<'_>, places: &[&Place]) -> TrapStrip {
         }
     }
     front::strip(ROOT, &errors)
+}
+
+/// Facts about a machine, and about the models that were measured in these places, that do not ship with the program: a sentence for each.
+pub(super) fn facts(site: &Site<'_>, machine: Option<&str>, places: &[&Place]) -> Vec<String> {
+    let ids: BTreeSet<&str> = places.iter().filter_map(|place| place.model_id.as_deref()).collect();
+    let is_model = |table: &str, key: &str| {
+        let last = |id: &str| id.trim_end_matches('/').rsplit('/').next() == Some(key);
+        table == "models" && ids.iter().any(|id| id.eq_ignore_ascii_case(key) || last(id))
+    };
+    let is_machine = |of: Option<&str>| machine.is_some() && of == machine;
+    let facts = &site.analysis.facts;
+    let local = facts.local.iter().filter(|t| is_machine(t.machine.as_deref()) || is_model(t.table, &t.key));
+    let conflicts = facts.conflicts.iter().filter(|c| {
+        is_machine(c.machine.as_deref()) || is_model(&c.table, &c.key) || (machine.is_some() && c.table == "limits")
+    });
+    let told = local.map(|table| format!("{}.{} is from {}", table.table, table.key, table.file));
+    told.chain(conflicts.map(FactConflict::sentence)).collect()
 }
 
 /// The columns that close the list of all. `whatever` says over what the highest output is taken.

@@ -3,8 +3,9 @@
 //! In:  the finished files of a site, and the earlier content of its folder.  Out: the folder with these files and none of our old ones.
 //! Not here: the first writing and the replacing of a whole site (see `write`).
 //!
-//! New files come first, so that no link leads to a page that is not there yet. Changed files come next. Then files that the site no longer
-//! has are removed. The hashes come last. Each file is written under another name and renamed. During the update the folder holds pages of
+//! New files come first, so that no link leads to a page that is not there yet. They are listed before: what a list does not name is taken
+//! for somebody else's file, also after this was ended half-way. Changed files come next. Then files that the site no longer has are
+//! removed. The hashes come last. Each file is written under another name and renamed. During the update the folder holds pages of
 //! two states, each of them whole. Whoever needs one state of everything waits for the hashes.
 
 use std::collections::BTreeMap;
@@ -16,11 +17,9 @@ use rayon::prelude::*;
 
 use super::Page;
 use super::memory::Sheet;
+use super::others::{LIST as LAST, Others, in_the_way_of_a_page};
 use super::write::{fault, is_ours, plain, settle};
 use crate::error::Error;
-
-/// The file that is written last.
-const LAST: &str = "data/SHA256SUMS";
 
 /// What the folder of a site holds after we wrote it: hash and size by path.
 #[derive(Debug, Default)]
@@ -34,12 +33,14 @@ impl Written {
 }
 
 /// Number of files that an update wrote and took away.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changes {
     /// Files written.
     pub written: usize,
     /// Files removed.
     pub removed: usize,
+    /// What stood in the folder where the whole site was written.
+    pub others: Others,
 }
 
 /// Brings the site in `dir` up to date. What is there and was not written by the holder of `written` is replaced as a whole, as
@@ -51,16 +52,22 @@ pub fn update(dir: &Path, sheets: &[Arc<Sheet>], written: &mut Written) -> Resul
     if written.0.is_empty() || !is_ours(dir) {
         written.0.clear();
         let pages: Vec<Page> = sheets.iter().map(|sheet| sheet.page.clone()).collect();
-        super::write(dir, &pages)?;
+        let others = super::write(dir, &pages)?;
         written.0 = sheets.iter().map(|sheet| (sheet.page.path.clone(), state(sheet))).collect();
-        return Ok(Changes { written: sheets.len(), removed: 0 });
+        return Ok(Changes { written: sheets.len(), removed: 0, others });
     }
     let dir = settle(dir)?;
     let stale: Vec<&Arc<Sheet>> = sheets.par_iter().filter(|sheet| !is_there(&dir, sheet, written)).collect();
     let is_new = |sheet: &Sheet| !written.0.contains_key(&sheet.page.path);
     let (new, changed): (Vec<&Arc<Sheet>>, Vec<&Arc<Sheet>>) = stale.iter().partition(|sheet| is_new(sheet));
-    let (last, changed): (Vec<&Arc<Sheet>>, Vec<&Arc<Sheet>>) =
-        changed.into_iter().partition(|sheet| sheet.page.path == LAST);
+    let changed: Vec<&Arc<Sheet>> = changed.into_iter().filter(|sheet| sheet.page.path != LAST).collect();
+    let is_last = |sheet: &&Arc<Sheet>| sheet.page.path == LAST && (!new.is_empty() || !is_there(&dir, sheet, written));
+    let last: Vec<&Arc<Sheet>> = sheets.iter().filter(is_last).collect();
+    if !new.is_empty() {
+        make_way(&dir, &new)?;
+        list(&dir, &new, written)?;
+        forget(LAST, written);
+    }
     put_all(&dir, &new, written)?;
     put_all(&dir, &changed, written)?;
     let gone = vanished(sheets, written);
@@ -69,7 +76,41 @@ pub fn update(dir: &Path, sheets: &[Arc<Sheet>], written: &mut Written) -> Resul
         written.0.remove(path);
     }
     put_all(&dir, &last, written)?;
-    Ok(Changes { written: stale.len(), removed: gone.len() })
+    Ok(Changes { written: stale.len(), removed: gone.len(), others: Others::default() })
+}
+
+/// Fails where somebody else's file stands in the place of a page that we never wrote. The same bytes are no loss.
+fn make_way(dir: &Path, new: &[&Arc<Sheet>]) -> Result<(), Error> {
+    for sheet in new {
+        let path = plain(dir, &sheet.page.path)?;
+        let is_same = || fs::read(&path).is_ok_and(|bytes| bytes == sheet.page.bytes);
+        if path.symlink_metadata().is_ok_and(|meta| !(meta.is_file() && is_same())) {
+            return Err(in_the_way_of_a_page(&path, 0));
+        }
+    }
+    Ok(())
+}
+
+/// Lists what is there and what comes, before it comes.
+fn list(dir: &Path, new: &[&Arc<Sheet>], written: &Written) -> Result<(), Error> {
+    let path = plain(dir, LAST)?;
+    // Versions that were published are in the list and not among the files of this site.
+    let old = fs::read_to_string(&path).unwrap_or_default();
+    let mut lines: BTreeMap<&str, &str> =
+        old.lines().filter_map(|line| line.split_once("  ")).map(|(hash, path)| (path, hash)).collect();
+    lines.extend(
+        written.0.iter().filter(|(path, _)| *path != LAST).map(|(path, (hash, _))| (path.as_str(), hash.as_str())),
+    );
+    lines.extend(new.iter().map(|sheet| (sheet.page.path.as_str(), sheet.sha256.as_str())));
+    let text: String = lines.iter().map(|(path, hash)| format!("{hash}  {path}\n")).collect();
+    put(dir, LAST, text.as_bytes())
+}
+
+/// A file of ours whose content is not known any more.
+fn forget(path: &str, written: &mut Written) {
+    if let Some(known) = written.0.get_mut(path) {
+        *known = <(String, u64)>::default();
+    }
 }
 
 fn state(sheet: &Sheet) -> (String, u64) {
@@ -91,26 +132,28 @@ fn vanished(sheets: &[Arc<Sheet>], written: &Written) -> Vec<String> {
 
 /// Writes these in parallel and records what was written. If several fail, the first error is reported.
 fn put_all(dir: &Path, sheets: &[&Arc<Sheet>], written: &mut Written) -> Result<(), Error> {
-    let done: Vec<Result<(), Error>> = sheets.par_iter().map(|sheet| put(dir, sheet)).collect();
+    let done: Vec<Result<(), Error>> =
+        sheets.par_iter().map(|sheet| put(dir, &sheet.page.path, &sheet.page.bytes)).collect();
     for (sheet, done) in sheets.iter().zip(&done) {
-        match done {
-            Ok(()) => written.0.insert(sheet.page.path.clone(), state(sheet)),
-            Err(_) => written.0.remove(&sheet.page.path),
-        };
+        if done.is_ok() {
+            written.0.insert(sheet.page.path.clone(), state(sheet));
+        } else {
+            forget(&sheet.page.path, written);
+        }
     }
     done.into_iter().collect()
 }
 
 /// Writes aside and renames. The place aside begins with a dot, which no page of a site does.
-fn put(dir: &Path, sheet: &Sheet) -> Result<(), Error> {
-    let path = plain(dir, &sheet.page.path)?;
+fn put(dir: &Path, path: &str, bytes: &[u8]) -> Result<(), Error> {
+    let path = plain(dir, path)?;
     let folder = path.parent().unwrap_or(dir);
     fs::create_dir_all(folder).map_err(|e| fault("create", folder, e))?;
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
     name.push(".part");
     let aside = folder.join(name);
-    fs::write(&aside, &sheet.page.bytes).and_then(|()| fs::rename(&aside, &path)).map_err(|e| {
+    fs::write(&aside, bytes).and_then(|()| fs::rename(&aside, &path)).map_err(|e| {
         // The first failure is the one to report. What is left over is replaced the next time.
         let _ = fs::remove_file(&aside);
         fault("write", &path, e)
@@ -161,7 +204,7 @@ mod tests {
         update(&dir, &site(&[("a.html", "1"), ("r/x/b.html", "1"), ("c.html", "1")]), &mut written).unwrap();
         let untouched = fs::metadata(dir.join("c.html")).unwrap().modified().unwrap();
         let changes = update(&dir, &site(&[("a.html", "2"), ("r/y/d.html", "1"), ("c.html", "1")]), &mut written);
-        assert_eq!(changes.unwrap(), Changes { written: 2, removed: 1 });
+        assert_eq!(changes.unwrap(), Changes { written: 2, removed: 1, others: Others::default() });
         assert_eq!(read(&dir, "a.html").as_deref(), Some("2"));
         assert_eq!(read(&dir, "r/y/d.html").as_deref(), Some("1"));
         assert!(!dir.join("r/x").exists(), "the folder of a run that is gone is gone");
@@ -200,6 +243,23 @@ mod tests {
         fs::remove_dir_all(dir.join("b.html")).unwrap();
         update(&dir, &next, &mut written).unwrap();
         assert_eq!((read(&dir, "a.html"), read(&dir, "b.html")), (Some("2".into()), Some("2".into())));
+    }
+
+    /// Issue 30: what somebody else puts beside the pages is neither replaced nor removed, whatever pages come and go.
+    #[test]
+    fn files_of_others_stay_and_are_not_replaced_by_a_new_page() {
+        let root = scratch("others");
+        let dir = root.join("site");
+        let mut written = Written::default();
+        update(&dir, &site(&[("r/x/a.html", "1")]), &mut written).unwrap();
+        fs::write(dir.join("r/x/mine.txt"), "mine").unwrap();
+        fs::write(dir.join("b.html"), "mine").unwrap();
+        let error = update(&dir, &site(&[("b.html", "1")]), &mut written).unwrap_err();
+        assert!(error.what.contains("b.html"), "{error}");
+        assert_eq!(read(&dir, "r/x/a.html").as_deref(), Some("1"), "nothing was changed");
+        update(&dir, &site(&[("b.html", "mine"), ("c.html", "1")]), &mut written).unwrap();
+        assert_eq!((read(&dir, "r/x/a.html"), read(&dir, "r/x/mine.txt")), (None, Some("mine".into())));
+        assert_eq!(read(&dir, LAST).as_deref(), Some(""), "the last list is that of the site");
     }
 
     #[test]

@@ -176,6 +176,9 @@ fn other_flag(code: &str) -> String {
     if let Some(why) = code.strip_prefix("invalid:") {
         return format!("the tool calls this result invalid ({why})");
     }
+    if let Some((became, path)) = code.strip_prefix("altered:").and_then(|rest| rest.split_once(':')) {
+        return format!("{path} is not what was recorded ({became})");
+    }
     let mut parts = code.split(':');
     match (parts.next(), parts.next(), parts.next()) {
         (Some("first_run"), Some(name), None) => format!("first run after a change, {}", within(&metric(name))),

@@ -21,7 +21,7 @@ pub use expand::expand;
 pub use fault::{Fault, Faults};
 pub use nearest::nearest;
 pub use only::only;
-pub use read::{Kinds, Parsed};
+pub use read::{Kinds, Parsed, campaign_name_of, label_of};
 pub use settings::{Reader, Settings};
 pub use show::show;
 pub use starter::starter;

@@ -9,12 +9,14 @@
 mod conditions;
 mod design;
 mod metrics;
+mod names;
 mod nodes;
 mod parts;
 mod until;
 
 use toml::de::DeTable;
 
+pub use self::names::{campaign_name_of, label_of};
 use super::cells::{Chooser, Restrictions};
 use super::nearest::did_you_mean;
 use super::settings::line_of;

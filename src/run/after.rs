@@ -61,10 +61,13 @@ pub(crate) fn judge(evidence: &Evidence<'_>) -> Judged {
     let mut causes: Vec<String> = evidence.gates.iter().filter_map(|gate| cause("gate", gate)).collect();
     let mut findings = evidence.watched.to_vec();
     causes.extend(evidence.trouble.iter().cloned());
+    let lost = evidence.closed.and_then(|closed| closed.lost.as_ref());
     if let Some(ended) = evidence.ended {
         // What we ended carries the reason as its first cause. The signal that ended it is ours, then.
         let cut = ended.why.as_ref().filter(|_| !evidence.dismissed);
         causes.extend(cut.iter().map(|why| format!("ended by sparkbench: {why}")));
+        // A guard that was lost after the end, or beside another reason to end it. What it would have seen at the end was not seen.
+        causes.extend(lost.filter(|lost| ended.why.as_ref() != Some(*lost)).cloned());
         let known =
             |finding: &Finding| ended.why.as_ref().is_some_and(|why| why.starts_with(&format!("{}: ", finding.gate)));
         causes.extend(
@@ -427,6 +430,29 @@ mod tests {
             "cannot start 'docker'"
         );
         assert!(judge(&Evidence { gates: &[], ..evidence }).failure.is_some(), "a run without an end is not a success");
+    }
+
+    #[test]
+    fn a_run_whose_guard_was_lost_has_failed_and_says_so_once() {
+        let lost = "its guard was killed by signal 9 (SIGKILL)";
+        let closed = Closed { lost: Some(lost.to_owned()), ..Closed::default() };
+        for (ended, words) in [
+            (ended(None, Some(9), Some(lost)), format!("ended by sparkbench: {lost}")),
+            (ended(Some(0), None, None), lost.to_owned()),
+            (ended(None, Some(9), Some("x: y")), format!("ended by sparkbench: x: y; {lost}")),
+        ] {
+            let judged = judge(&Evidence {
+                gates: &[],
+                trouble: &[],
+                ended: Some(&ended),
+                closed: Some(&closed),
+                examined: &Examined::default(),
+                outcome: &Outcome::default(),
+                watched: &[],
+                dismissed: false,
+            });
+            assert_eq!(judged.failure, Some(words));
+        }
     }
 
     #[test]

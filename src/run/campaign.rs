@@ -15,16 +15,41 @@ use super::cluster::Cluster;
 use super::experiment::Experiment;
 use super::one::Ran;
 use super::record::{self, Found};
-use super::{Judge, Watcher, gates, privacy, provenance, telemetry};
-use crate::archive::Retention;
-use crate::archive::journal::{Event, Moment};
-use crate::archive::manifest::{CampaignWire, PlannedRun, SEAL_FILE};
-use crate::archive::writer::{Session, Writer, read_campaign};
+use super::{Judge, Watcher, gates, mounts, privacy, provenance, telemetry};
+use crate::archive::journal::{self, Event, Moment};
+use crate::archive::manifest::{CampaignWire, PlannedRun};
+use crate::archive::mask::Veil;
+use crate::archive::writer::{Session, Writer, expect_campaign, read_campaign};
+use crate::archive::{Progress, Retention};
 use crate::error::{Error, Kind};
 use crate::host::Host;
 use crate::host::gpu::{SharedGpu, open};
 use crate::model::{Finding, Instant, Level};
 use crate::plan::{Observed, remaining};
+
+/// Says everything to another one, without the secrets that the suite gives to servers.
+struct Veiled<'a> {
+    watcher: &'a dyn Watcher,
+    veil: &'a Veil,
+}
+
+impl Watcher for Veiled<'_> {
+    fn say(&self, line: &str) {
+        self.watcher.say(&self.veil.said(line));
+    }
+
+    fn warn(&self, line: &str) {
+        self.watcher.warn(&self.veil.said(line));
+    }
+
+    fn waiting(&self, gate: &Finding, waited_s: f64, limit_s: f64, done: bool) {
+        self.watcher.waiting(gate, waited_s, limit_s, done);
+    }
+
+    fn progress(&self, done: usize, of: usize, running: &str, left_s: Option<f64>) {
+        self.watcher.progress(done, of, running, left_s);
+    }
+}
 
 /// Settings of the user beside the suite.
 #[derive(Debug, Clone, Default)]
@@ -33,6 +58,8 @@ pub struct Options {
     pub archive: PathBuf,
     /// Goes on with what is there, and begins where there is nothing.
     pub resume: bool,
+    /// Gives up what does not fit its record, and goes on without it.
+    pub accept_loss: bool,
     /// Globs over runs. The others stay left over for another time.
     pub only: Vec<String>,
 }
@@ -50,6 +77,8 @@ pub struct Summary {
     pub interrupted: bool,
     /// Every planned run is accounted for.
     pub sealed: bool,
+    /// Parts of the archive that were given up as lost, now or before.
+    pub lost: usize,
     /// Replacements before writing, for people.
     pub replaced: Vec<String>,
     /// Planned runs that were not needed, where the campaign ended at a look.
@@ -105,6 +134,19 @@ pub fn collect_judged(
     judge: Option<&dyn Judge>,
     options: &Options,
 ) -> Result<Summary, Error> {
+    let veil = privacy::secrets(&experiment.suite, host.as_ref()).veil();
+    collect_unveiled(experiment, host, &Veiled { watcher, veil: &veil }, judge, options)
+        .map_err(|error| veil.error(error))
+}
+
+/// Like [`collect_judged`], but what it says may repeat a secret of the suite.
+fn collect_unveiled(
+    experiment: &Experiment,
+    host: &Arc<dyn Host>,
+    watcher: &dyn Watcher,
+    judge: Option<&dyn Judge>,
+    options: &Options,
+) -> Result<Summary, Error> {
     if experiment.suite.sequential.is_some() && judge.is_none() {
         return Err(Error::usage("this suite stops when it is decided, but this build cannot judge its figures")
             .hint("give a fixed number, e.g. repeats = 10, or use a build of sparkbench with the analysis"));
@@ -119,14 +161,20 @@ pub fn collect_judged(
     let (mut cluster, mut there_now) = (None, Trees::new());
     let (writer, wire) = match begun {
         Some(wire) => {
-            same_suite(experiment, &wire, &options.archive)?;
+            let fits = same_suite(experiment, &wire, &options.archive);
+            match expect_campaign(&options.archive) {
+                // A file that was changed is the cause, whatever its plan says now.
+                Err(changed) if fits.is_err() || !options.accept_loss => return Err(changed),
+                _ => fits?,
+            }
             let id = wire.archive_id.clone().unwrap_or_default();
-            if !chosen.is_empty() && !options.archive.join(SEAL_FILE).is_file() {
+            if !chosen.is_empty() && (options.accept_loss || !is_over(&options.archive)) {
                 let gathered = gather(experiment, host, watcher, &id, &wire.nodes)?;
                 (cluster, there_now) = gathered.map_or((None, Trees::new()), |(there, found)| (Some(there), found));
             }
             let session = session(experiment, host.as_ref(), &id, &clock)?;
-            let (writer, wire, _) = Writer::resume(&options.archive, session)?;
+            let told = &mut checking(watcher);
+            let (writer, wire, _) = Writer::resume(&options.archive, session, options.accept_loss, told)?;
             (writer, wire)
         }
         None => {
@@ -229,7 +277,7 @@ impl Collector<'_> {
                 self.seconds_left(left.get(at..).unwrap_or_default(), &ended),
             );
             let before = self.last_ended;
-            let ran = self.one(planned)?;
+            let ran = self.one(planned).map_err(|error| self.stopped_by(error))?;
             match &ran {
                 Ran::Finished { .. } => {}
                 Ran::Failed(why) => self.watcher.warn(&format!("{} failed: {why}", planned.id)),
@@ -258,6 +306,15 @@ impl Collector<'_> {
         self.summary(interrupted)
     }
 
+    /// Something of a run is still there and disturbs every other one. The journal says why no other one follows.
+    fn stopped_by(&mut self, error: Error) -> Error {
+        if error.kind == Kind::Workload {
+            // The error is what matters, also where the journal cannot be written.
+            let _ = self.writer.log(Event::Stopped { why: error.in_a_line() });
+        }
+        error
+    }
+
     fn seconds_left(&self, left: &[PlannedRun], ended: &[(PlannedRun, f64, Option<f64>)]) -> Option<f64> {
         let observed: Vec<Observed<'_>> =
             ended.iter().map(|(run, took_s, pause_s)| Observed { run, took_s: *took_s, pause_s: *pause_s }).collect();
@@ -274,11 +331,14 @@ impl Collector<'_> {
         let finished = progress.finished.len();
         let failed = progress.failed.iter().map(|(id, failure)| (id.clone(), failure.why.clone())).collect();
         if left == 0 {
-            self.writer.close()?;
+            self.writer.close(&mut checking(self.watcher))?;
+        } else if let Some(error) = self.writer.damaged().filter(|_| !interrupted) {
+            return Err(error);
         }
+        let lost = self.writer.progress().losses.len();
         let replaced = self.writer.mask().report();
         let (saved, ended) = (self.writer.progress().skipped.len(), self.writer.progress().ended.clone());
-        Ok(Summary { finished, failed, left, interrupted, sealed: left == 0, replaced, saved, ended })
+        Ok(Summary { finished, failed, left, interrupted, sealed: left == 0, lost, replaced, saved, ended })
     }
 
     /// Chosen runs that have no outcome yet.
@@ -296,6 +356,8 @@ impl Collector<'_> {
         for (_, environment) in &self.experiment.environments {
             what.extend(environment.sweep(self.host.as_ref(), &self.archive_id)?);
         }
+        // Nothing of those runs is left that could mount anything again.
+        what.extend(mounts::undo_interrupted(self.host.as_ref(), self.writer.folder(), self.watcher));
         self.watcher.say(&format!("continuing: {} of {} runs are complete", self.done(), wire.plan.len()));
         if self.writer.progress().closed {
             if !self.writer.progress().failed.is_empty() {
@@ -310,7 +372,13 @@ impl Collector<'_> {
             self.writer.log(Event::Swept { what })?;
         }
         for folder in self.writer.settle()? {
-            self.watcher.say(&format!("runs that a crash interrupted are in {folder}"));
+            self.watcher.say(&format!("set aside: {folder}"));
+        }
+        for damage in self.writer.damages() {
+            self.watcher.warn(&format!("does not match its record: {damage}"));
+        }
+        if !self.writer.damages().is_empty() && !self.left(&self.experiment.plan.runs).is_empty() {
+            self.watcher.warn("the runs that are left can be measured, but the archive will not be sealed");
         }
         Ok(())
     }
@@ -434,6 +502,29 @@ fn session<'a>(
 fn begun(archive: &Path) -> Result<Option<CampaignWire>, Error> {
     let held = std::fs::read_dir(archive).is_ok_and(|mut entries| entries.next().is_some());
     if held { read_campaign(archive).map(Some) } else { Ok(None) }
+}
+
+/// Whether the campaign of a folder came to its end. One whose journal cannot be read did not.
+fn is_over(archive: &Path) -> bool {
+    journal::read(archive).is_ok_and(|journal| Progress::of(&journal.entries).closed)
+}
+
+/// Bytes from which on an archive is said to be checked: below, it takes a second or two.
+const LARGE_BYTES: u64 = 1 << 30;
+/// Lines about one check.
+const STEPS: u64 = 10;
+
+/// Says how far the check of an archive is, where there is much to read.
+fn checking(watcher: &dyn Watcher) -> impl FnMut(u64, u64) {
+    let mut said = 0;
+    move |done, all| {
+        let step = done.saturating_mul(STEPS) / all.max(1);
+        if all >= LARGE_BYTES && step > said {
+            said = step;
+            let gib = |bytes: u64| bytes as f64 / LARGE_BYTES as f64;
+            watcher.say(&format!("checking the archive: {:.1} of {:.1} GiB", gib(done), gib(all)));
+        }
+    }
 }
 
 /// Said before hours of pre-flight and not after.

@@ -42,7 +42,8 @@ impl Collector<'_> {
         let open: Vec<String> =
             self.writer.progress().left(&self.experiment.plan.runs).iter().map(|run| run.id.clone()).collect();
         for run in open {
-            self.writer.skip(&run, &why)?;
+            let lost = self.writer.progress().lost.contains_key(&run);
+            self.writer.skip(&run, &if lost { format!("its result was lost, and {why}") } else { why.clone() })?;
         }
         Ok(true)
     }

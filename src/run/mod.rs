@@ -11,6 +11,7 @@ mod company;
 pub mod experiment;
 pub mod gates;
 mod looks;
+mod mounts;
 pub mod nodes;
 mod observed;
 mod once;

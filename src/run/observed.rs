@@ -82,11 +82,13 @@ impl Observer {
 
 /// Effort to end a program, for `run.json`.
 pub(super) fn process(ended: &Ended, closed: &Closed) -> ProcessWire {
+    // The guard is who counts.
+    let counted = closed.lost.is_none();
     ProcessWire {
         signal: ended.signal,
-        user_s: Some(closed.user_s),
-        system_s: Some(closed.system_s),
-        peak_rss_mib: Some(closed.peak_rss_mib),
+        user_s: counted.then_some(closed.user_s),
+        system_s: counted.then_some(closed.system_s),
+        peak_rss_mib: counted.then_some(closed.peak_rss_mib),
         ended_by_us: closed.outlived.clone(),
         why: ended.why.clone(),
     }

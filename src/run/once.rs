@@ -13,10 +13,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::campaign::Collector;
+use super::mounts::{self, Before};
 use super::one::{LOOK, make_folder, write_asset};
-use crate::archive::disk;
 use crate::archive::manifest::PlannedRun;
 use crate::archive::writer::Extra;
+use crate::archive::{FileName, disk};
 use crate::env::{Invocation, Place};
 use crate::error::{Error, Kind};
 use crate::ingest::slug;
@@ -31,7 +32,7 @@ pub(super) struct Once {
     /// Standard output and error of the probe in its environment.
     pub(super) probed: Option<String>,
     /// Names of the prepared files, below the run's own folder.
-    pub(super) prepared: Vec<String>,
+    pub(super) prepared: Vec<FileName>,
     /// Where the prepared files lie.
     folder: Option<PathBuf>,
 }
@@ -144,12 +145,14 @@ impl Collector<'_> {
         }
         let Some(invocation) = what.invocation(workload, &cell, &inside)? else { return Ok(()) };
         self.watcher.say(&format!("{}: {}", what.word(), invocation.argv.join(" ")));
+        let before = Before::look(self.host.as_ref(), &place.folder);
         let job = environment.wrap(self.host.as_ref(), &invocation, &place)?;
         let mut launched = match self.host.launch(&job) {
             Ok(launched) => launched,
             Err(error) => {
                 // What the environment made ready has no guard that would take it down.
                 environment.sweep(self.host.as_ref(), &self.archive_id)?;
+                self.writer.interrupt_extra(extra, &error.in_a_line())?;
                 return Err(error);
             }
         };
@@ -163,15 +166,20 @@ impl Collector<'_> {
             }
         };
         let examined = environment.examine(self.host.as_ref(), &invocation, &place, &ended);
-        launched.close()?;
+        let lost = launched.close()?.lost;
+        mounts::undo(self.host.as_ref(), &before).tell(&place.run_id, self.watcher);
+        if lost.is_some() {
+            environment.sweep(self.host.as_ref(), &self.archive_id)?;
+        }
         let code = examined?.code.or(ended.code);
-        if code == Some(0) {
+        if code == Some(0) && lost.is_none() {
             return self.writer.finish_extra(extra).map(|_| ());
         }
         if self.host.interrupted() {
             return self.writer.interrupt_extra(extra, "a signal asked to stop").map(|_| ());
         }
-        let complaint = last_line(&place.stderr()).or_else(|| last_line(&place.stdout())).unwrap_or_default();
+        let printed = || last_line(&place.stderr()).or_else(|| last_line(&place.stdout()));
+        let complaint = lost.or_else(printed).unwrap_or_default();
         let folder = self.writer.interrupt_extra(extra, &complaint)?;
         Err(Error::new(
             Kind::Workload,

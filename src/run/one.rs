@@ -15,6 +15,7 @@ use std::time::Duration;
 use super::after::{self, Evidence};
 use super::campaign::Collector;
 use super::company::{Attached, Company, STOP_LIMIT};
+use super::mounts::{self, Before};
 use super::observed::{Observer, process};
 use super::once::Once;
 use super::{commands, gates, state};
@@ -86,6 +87,8 @@ struct Course {
     trouble: Vec<String>,
     /// The other machines, by name.
     nodes: BTreeMap<String, NodeWire>,
+    /// What it had mounted in its folder and left there.
+    mounts: Option<Finding>,
 }
 
 /// The job to start.
@@ -189,15 +192,21 @@ impl Collector<'_> {
     /// Starts it, follows it, takes it down. Whatever goes wrong with it is in the course. Errors are ours.
     fn course(&mut self, setting: &Setting<'_>) -> Result<Course, Error> {
         let mut course = Course::default();
+        let folder = &setting.place.folder;
+        let before = Before::look(self.host.as_ref(), folder);
         if let Some(cluster) = &self.cluster {
             course.trouble = cluster.start_run(setting.planned, self.host.as_ref());
         }
         if course.trouble.is_empty() {
             self.start(setting, &mut course)?;
         }
+        // Before anything more is written there, and before anybody walks through it.
+        let undone = mounts::undo(self.host.as_ref(), &before);
+        undone.tell(&setting.planned.id, self.watcher);
+        course.mounts = undone.finding();
         if let Some(cluster) = &self.cluster {
             let why = course.ended.as_ref().and_then(|ended| ended.why.as_deref());
-            let ended = cluster.end_run(why.unwrap_or("the run is over"), &setting.place.folder, self.host.as_ref());
+            let ended = cluster.end_run(why.unwrap_or("the run is over"), folder, self.host.as_ref());
             course.nodes = ended.nodes;
             course.trouble.extend(ended.trouble);
         }
@@ -220,6 +229,7 @@ impl Collector<'_> {
                     Ok(launched) => self.follow(setting, launched, beside, course)?,
                     Err(error) => {
                         course.trouble.push(error.in_a_line());
+                        course.interrupted = self.host.interrupted();
                         // What the environment made ready has no guard that would take it down.
                         setting.environment.sweep(self.host.as_ref(), &self.archive_id)?;
                     }
@@ -324,7 +334,16 @@ impl Collector<'_> {
             }
         }
         course.ended = ended;
-        course.closed = Some(launched.close()?);
+        let closed = launched.close()?;
+        if closed.lost.is_some() {
+            // Of what the lost guard was at just then, nobody knows. Everything of the run is known by its name.
+            match setting.environment.sweep(host.as_ref(), &self.archive_id) {
+                Ok(what) if what.is_empty() => {}
+                Ok(what) => self.watcher.say(&format!("removed what the guard had left: {}", what.join(", "))),
+                Err(error) => course.trouble.push(error.in_a_line()),
+            }
+        }
+        course.closed = Some(closed);
         // A full disk: everything of the run has been ended before it is reported.
         seen.failure.map_or(Ok(()), Err)
     }
@@ -396,7 +415,7 @@ impl Collector<'_> {
             seen: outcome.seen,
             absent: course.absent,
             gates,
-            watched: judged.findings.into_iter().chain(commands).collect(),
+            watched: judged.findings.into_iter().chain(commands).chain(course.mounts).collect(),
             checks: examined.checks.into_iter().chain(outcome.checks).collect(),
             environment_state: (!examined.state.is_null()).then_some(examined.state),
             process: ran.then(|| process(&ended, &closed)),
@@ -407,7 +426,15 @@ impl Collector<'_> {
             // The writer knows these.
             ..RunWire::default()
         };
-        self.writer.finish(&planned.id, wire)?;
+        let packed = self.writer.finish(&planned.id, wire)?.run.not_searched;
+        if !packed.is_empty() {
+            let files = match packed.len() {
+                1 => "1 packed file was".to_owned(),
+                several => format!("{several} packed files were"),
+            };
+            self.watcher
+                .say(&format!("{}: {files} not searched for secrets, see 'not_searched' in run.json", planned.id));
+        }
         Ok(match judged.failure {
             Some(why) => Ran::Failed(why),
             None => Ran::Finished {
@@ -483,7 +510,7 @@ pub(super) fn make_folder(folder: &Path) -> Result<(), Error> {
 }
 
 /// A file of the run's own folder, with the folders above it.
-pub(super) fn write_asset(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
+pub(super) fn write_asset(folder: &Path, name: impl AsRef<Path>, bytes: &[u8]) -> Result<(), Error> {
     let path = folder.join(name);
     let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, bytes));
     written.map_err(|cause| Error::archive(format!("cannot write '{}'", path.display())).because(cause))

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::archive::mask::{Identity, Mask, MaskRules};
+use crate::archive::mask::{Identity, Mask, MaskRules, Secrets};
 use crate::error::Error;
 use crate::host::Host;
 use crate::plan::Suite;
@@ -29,11 +29,67 @@ pub(crate) fn mask(suite: &Suite, host: &dyn Host, archive_id: &str) -> Result<M
     };
     let mut mask = Mask::new(&rules, &identity(host, archive_id))?;
     mask.learn(&host.variables());
+    mask.learn_secrets(&secrets(suite, host));
     for part in suite.environments.iter().chain(&suite.workloads) {
         mask.learn(&declared(part));
         learn_lists(&part.settings, &mut mask);
     }
     Ok(mask)
+}
+
+/// What the suite gives to servers and programs as a secret: keys, headers, members of bodies, logins of addresses.
+pub(crate) fn secrets(suite: &Suite, host: &dyn Host) -> Secrets {
+    let mut secrets = Secrets::default();
+    for part in suite.environments.iter().chain(&suite.workloads) {
+        given(&part.settings, host, Under::Settings, &mut secrets);
+    }
+    secrets
+}
+
+/// Which table a setting is in.
+#[derive(Clone, Copy)]
+enum Under<'a> {
+    /// One of the suite's own.
+    Settings,
+    /// Headers of every request.
+    Headers,
+    /// Further members of every request's body, or what lies below one. With the name of a secret above, if there is one.
+    Body(Option<&'a str>),
+}
+
+fn given(settings: &Settings, host: &dyn Host, under: Under<'_>, secrets: &mut Secrets) {
+    for (name, entry) in &settings.entries {
+        value(name, &entry.value, host, under, secrets);
+    }
+}
+
+fn value(name: &str, value_of: &Value, host: &dyn Host, under: Under<'_>, secrets: &mut Secrets) {
+    match (value_of, under) {
+        (Value::Text(text), Under::Headers) => secrets.learn_header(name, text),
+        (Value::Text(text), Under::Body(above)) => {
+            secrets.learn_member(name, text);
+            above.into_iter().for_each(|above| secrets.learn_member(above, text));
+        }
+        (Value::Text(text), Under::Settings) if name == "api_key_env" => {
+            host.variable(text).into_iter().for_each(|key| secrets.learn(text, "key", &key));
+        }
+        (Value::Text(text), Under::Settings) => secrets.learn_setting(name, text),
+        (Value::List(items), _) => items.iter().for_each(|item| value(name, &item.value, host, under, secrets)),
+        (Value::Table(below), Under::Settings) => {
+            let under = match name {
+                "headers" => Under::Headers,
+                "extra_body" => Under::Body(None),
+                _ => Under::Settings,
+            };
+            given(below, host, under, secrets);
+        }
+        (Value::Table(below), Under::Body(above)) => {
+            let above = above.or_else(|| Secrets::is_plain(name).then_some(name));
+            given(below, host, Under::Body(above), secrets);
+        }
+        (Value::Table(below), Under::Headers) => given(below, host, under, secrets),
+        (Value::Whole(_) | Value::Number(_) | Value::Switch(_), _) => {}
+    }
 }
 
 /// Every list of texts may be a command line or the flags of one.

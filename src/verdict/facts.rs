@@ -1,10 +1,14 @@
-//! The facts that ship with the program: `data/facts/*.toml`.
+//! The facts that ship with the program, `data/facts/*.toml`, and those of other files beside them.
 //!
-//! In:  nothing.  Out: [`Facts`], to be extended by a user's own.
+//! In:  facts of other files.  Out: [`Facts`], with every figure on which the sources contradict each other.
 //! Not here: the figures, which are in the files with their sources, and reading other files (see `ingest`).
+
+mod settle;
 
 use crate::error::{Error, Kind, Place};
 use crate::model::Facts;
+
+pub use settle::{note, with};
 
 /// Every file that ships, name and text.
 pub const BUILTIN: &[(&str, &str)] = &[

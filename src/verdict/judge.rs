@@ -15,15 +15,15 @@ use super::memory::{Memory, Round};
 use super::physics;
 use super::reference;
 use super::report::{
-    Analysis, Asked, CampaignReport, Comparison, Group, RunReport, SCHEMA, Settings as SettingsReport, StatusText,
-    Tool, TrapReport,
+    Analysis, Asked, CampaignReport, Comparison, FactsReport, Group, LocalTable, RunReport, SCHEMA,
+    Settings as SettingsReport, StatusText, Tool, TrapReport,
 };
 use super::trap::{self, Derived};
 use super::{
     CellValues, Settings, Study, across, conclusion, criteria, essential, family, finish, history, measured, next,
     order, pairing, pool, published, replication, sequential,
 };
-use crate::model::{Facts, Metric, Run, Status, known_extra};
+use crate::model::{Altered, Campaign, Facts, Metric, Run, Status, known_extra};
 
 /// Primary metrics a campaign has at most when it names none.
 const MOST_PRIMARY: usize = 3;
@@ -99,7 +99,7 @@ fn round(study: &Study, cells: &[CellValues], round: &Round<'_>, step: &(dyn Fn(
         },
         inputs: study.inputs.clone(),
         campaigns: Vec::new(),
-        runs: study.runs.par_iter().map(|run| show_run(run, &groups)).collect(),
+        runs: study.runs.par_iter().map(|run| show_run(run, &groups, altered_of(run, &study.campaigns))).collect(),
         groups: Vec::new(),
         comparisons: Vec::new(),
         traps: Vec::new(),
@@ -113,6 +113,7 @@ fn round(study: &Study, cells: &[CellValues], round: &Round<'_>, step: &(dyn Fn(
         courses: course::of(study),
         history: history::report(study, round),
         replications: Vec::new(),
+        facts: facts_of(&study.facts),
         to_compare: None,
     };
     let mut cases = Vec::new();
@@ -234,7 +235,28 @@ fn sort(comparisons: &mut [Comparison]) {
     });
 }
 
-fn show_run(run: &Run, groups: &[Group]) -> RunReport {
+/// Files of a run that are not what was recorded of them.
+fn altered_of<'a>(run: &'a Run, campaigns: &'a [Campaign]) -> impl Iterator<Item = &'a Altered> {
+    let own = campaigns.iter().filter(move |campaign| campaign.name == run.campaign);
+    own.flat_map(|campaign| &campaign.altered).filter(move |altered| altered.concerns(&run.source, &run.files))
+}
+
+/// Tables of facts that do not ship, and what they contradict.
+fn facts_of(facts: &Facts) -> FactsReport {
+    let local = |table, key: &String, machine: Option<&String>, file: &Option<String>| {
+        Some(LocalTable { table, key: key.clone(), machine: machine.cloned(), file: file.clone()? })
+    };
+    let machines = facts.machines.iter().filter_map(|(key, m)| local("machines", key, Some(key), &m.from));
+    let models = facts.models.iter().filter_map(|(key, m)| local("models", key, None, &m.from));
+    let prices = facts.prices.iter().filter_map(|(key, p)| local("prices", key, Some(&p.machine), &p.from));
+    let references = facts.references.iter().filter_map(|(key, r)| local("references", key, Some(&r.machine), &r.from));
+    FactsReport {
+        local: machines.chain(models).chain(prices).chain(references).collect(),
+        conflicts: facts.conflicts.clone(),
+    }
+}
+
+fn show_run<'a>(run: &Run, groups: &[Group], altered: impl Iterator<Item = &'a Altered>) -> RunReport {
     let mut flags = Vec::new();
     for group in groups.iter().filter(|g| {
         g.campaign == run.campaign
@@ -258,6 +280,7 @@ fn show_run(run: &Run, groups: &[Group]) -> RunReport {
     if let Some(why) = known_extra::text(run, known_extra::INVALID) {
         flags.push(format!("invalid:{why}"));
     }
+    flags.extend(altered.map(|altered| format!("altered:{}:{}", altered.kind.word(), altered.path)));
     flags.sort_unstable();
     RunReport {
         id: run.id.clone(),
@@ -361,7 +384,7 @@ mod tests {
     #[test]
     fn a_result_that_its_tool_calls_invalid_is_marked() {
         let mut run = run("a");
-        assert!(show_run(&run, &[]).flags.is_empty());
+        assert!(show_run(&run, &[], std::iter::empty()).flags.is_empty());
         run.extras.push(Extra {
             name: known_extra::INVALID.to_owned(),
             unit: String::new(),
@@ -369,6 +392,6 @@ mod tests {
             why: None,
             origin: reading("ttft_ms", 1.0).origin,
         });
-        assert_eq!(show_run(&run, &[]).flags, ["invalid:not met: min duration"]);
+        assert_eq!(show_run(&run, &[], std::iter::empty()).flags, ["invalid:not met: min duration"]);
     }
 }

@@ -3,8 +3,9 @@
 //! In:  the price list, the machine of a run, its devices and labels.  Out: [`Bill`]s, the one that is charged first.
 //! Not here: the formulas (see `stats::economy`), the list (see `data/facts/prices.toml`).
 //!
-//! The rule takes prices of the run's machine. Prices whose labels name the run come before those for every run, and a user's before the
-//! shipped ones. Dated ones come before undated ones, the latest first, then by key.
+//! The rule takes prices of the run's machine. The shipped ones come before those of a file that merely lies in a folder. Prices whose labels
+//! name the run come before those for every run, and those of a file that was allowed to before the shipped ones. Dated ones come before
+//! undated ones, the latest first, then by key.
 
 use std::cmp::Reverse;
 
@@ -59,7 +60,8 @@ pub(crate) fn fitting<'a>(facts: &'a Facts, machine: &str, devices: f64, run: &R
         .collect();
     let dated = |price: &PriceFacts| price.date.starts_with(|c: char| c.is_ascii_digit());
     found.sort_by_key(|(key, price)| {
-        (!named(price), !price.own, !dated(price), Reverse(price.date.clone()), (*key).clone())
+        let found = price.own && !price.wins;
+        (found, !named(price), !price.own, !dated(price), Reverse(price.date.clone()), (*key).clone())
     });
     found.into_iter().filter_map(|(key, price)| bill(key, price, devices)).collect()
 }
@@ -138,16 +140,20 @@ mod tests {
             date: "2025".into(),
             usd_per_hour: Some(0.3),
             own: true,
+            wins: true,
             ..PriceFacts::default()
         };
         facts.prices.insert("z-mine".into(), own.clone());
         facts.prices.insert("lab".into(), PriceFacts { labels: vec!["spot".into()], usd_per_hour: Some(0.1), ..own });
-        let keys = |environment: &str| -> Vec<String> {
+        let keys = |facts: &Facts, environment: &str| -> Vec<String> {
             let run = Run { environment: environment.into(), ..run("a") };
-            fitting(&facts, "t4", 1.0, &run).iter().map(|bill| bill.key.to_owned()).collect()
+            fitting(facts, "t4", 1.0, &run).iter().map(|bill| bill.key.to_owned()).collect()
         };
-        assert_eq!(keys("native"), ["z-mine", "aws-g4dn.xlarge"]);
-        assert_eq!(keys("spot"), ["lab", "z-mine", "aws-g4dn.xlarge"]);
+        assert_eq!(keys(&facts, "native"), ["z-mine", "aws-g4dn.xlarge"]);
+        assert_eq!(keys(&facts, "spot"), ["lab", "z-mine", "aws-g4dn.xlarge"]);
+        // A file that nobody allowed to speak first comes last, whatever its labels and dates.
+        facts.prices.values_mut().for_each(|price| price.wins = false);
+        assert_eq!(keys(&facts, "spot"), ["aws-g4dn.xlarge", "lab", "z-mine"]);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::path::{Component, Path, PathBuf};
 
 use walkdir::WalkDir;
 
+use crate::archive::FileName;
 use crate::error::{Error, Kind};
 use crate::plan::Reader;
 
@@ -21,7 +22,7 @@ pub(crate) const FILES_MAX: usize = 1000;
 
 /// Files by their name below the run's own folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Assets(Vec<(String, PathBuf)>);
+pub(crate) struct Assets(Vec<(FileName, PathBuf)>);
 
 impl Assets {
     /// Finds what a key names. What is missing, doubled or too large goes to the faults.
@@ -62,7 +63,7 @@ impl Assets {
     ///
     /// # Errors
     /// When a file cannot be read any more.
-    pub(crate) fn load(&self) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    pub(crate) fn load(&self) -> Result<Vec<(FileName, Vec<u8>)>, Error> {
         self.0
             .iter()
             .map(|(name, path)| {
@@ -77,7 +78,7 @@ impl Assets {
     }
 }
 
-type Found = Result<Vec<(String, PathBuf)>, (String, String)>;
+type Found = Result<Vec<(FileName, PathBuf)>, (String, String)>;
 
 fn find(path: &Path, name: &str) -> Found {
     let inside = match Path::new(name).components().next_back() {
@@ -98,7 +99,7 @@ fn find(path: &Path, name: &str) -> Found {
     };
     let meta = fs::metadata(path).map_err(|cause| missing(&cause))?;
     if meta.is_file() {
-        return Ok(vec![(inside, path.to_owned())]);
+        return Ok(vec![(inside.into(), path.to_owned())]);
     }
     let mut files = Vec::new();
     for entry in WalkDir::new(path).sort_by_file_name() {
@@ -106,11 +107,7 @@ fn find(path: &Path, name: &str) -> Found {
         if !entry.file_type().is_file() {
             continue;
         }
-        let below = entry.path().strip_prefix(path).ok().and_then(Path::to_str);
-        let Some(below) = below else {
-            return Err((format!("holds a file with a strange name below \"{name}\""), "rename it".to_owned()));
-        };
-        files.push((format!("{inside}/{below}"), entry.into_path()));
+        files.push((FileName::below(path, entry.path()).inside(&inside), entry.into_path()));
         if files.len() > FILES_MAX {
             break;
         }

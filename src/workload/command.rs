@@ -11,6 +11,7 @@ use super::examine::Read;
 use super::expect::{self, Expect, ReportSetting};
 use super::template::Template;
 use super::{Cell, Kind, Outcome, Workload};
+use crate::archive::FileName;
 use crate::archive::manifest::SeenWire;
 use crate::env::Invocation;
 use crate::error::Error;
@@ -137,7 +138,7 @@ impl Workload for Command {
         lacks(self.argv.iter().chain(self.env.values()), model)
     }
 
-    fn assets(&self, _: &Cell<'_>) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    fn assets(&self, _: &Cell<'_>) -> Result<Vec<(FileName, Vec<u8>)>, Error> {
         self.assets.load()
     }
 

@@ -22,6 +22,7 @@ pub(crate) mod trtllm_bench;
 use std::path::{Path, PathBuf};
 
 pub use self::placement::Placement;
+use crate::archive::FileName;
 use crate::archive::manifest::{CheckWire, ReportWire, SeenWire};
 use crate::env::Invocation;
 use crate::error::Error;
@@ -71,7 +72,7 @@ pub trait Workload: Send + Sync {
     ///
     /// # Errors
     /// When an asset cannot be read.
-    fn assets(&self, cell: &Cell<'_>) -> Result<Vec<(String, Vec<u8>)>, Error>;
+    fn assets(&self, cell: &Cell<'_>) -> Result<Vec<(FileName, Vec<u8>)>, Error>;
     /// Asked once in each environment before the first run. Its output comes back as [`Cell::probed`]. E.g. `trtllm-bench throughput --help`.
     fn probe(&self, cell: &Cell<'_>, work: &Path) -> Option<Invocation>;
     /// Made once for each model, in the first environment of the plan. The files it leaves in the run's own folder are put into that
@@ -123,7 +124,7 @@ pub struct Cell<'a> {
     /// Output of the probe in this environment, where there was one.
     pub probed: Option<&'a str>,
     /// Names of the prepared files, below the run's own folder.
-    pub prepared: &'a [String],
+    pub prepared: &'a [FileName],
     /// The k-th run of its cell, from 1.
     pub repeat: u32,
     /// Seed of the campaign.

@@ -16,6 +16,7 @@ use super::examine::{Read, data_type};
 use super::expect::{Expect, ReportSetting};
 use super::template::Template;
 use super::{Cell, Kind, Outcome, Workload};
+use crate::archive::FileName;
 use crate::archive::manifest::SeenWire;
 use crate::env::Invocation;
 use crate::error::Error;
@@ -288,14 +289,11 @@ impl Workload for Python {
         lacks
     }
 
-    fn assets(&self, cell: &Cell<'_>) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    fn assets(&self, cell: &Cell<'_>) -> Result<Vec<(FileName, Vec<u8>)>, Error> {
         let mut settings = serde_json::to_string_pretty(&self.settings(cell)?)
             .map_err(|cause| Error::usage("the settings of the driver cannot be written").because(cause))?;
         settings.push('\n');
-        Ok(vec![
-            (DRIVER_FILE.to_owned(), DRIVER.as_bytes().to_vec()),
-            (SETTINGS_FILE.to_owned(), settings.into_bytes()),
-        ])
+        Ok(vec![(DRIVER_FILE.into(), DRIVER.as_bytes().to_vec()), (SETTINGS_FILE.into(), settings.into_bytes())])
     }
 
     fn probe(&self, _: &Cell<'_>, _: &Path) -> Option<Invocation> {

@@ -20,6 +20,7 @@ use super::command::{self, EXPECTED_MAX_S};
 use super::expect::ReportSetting;
 use super::template::Template;
 use super::{Cell, Kind, Outcome, WORK_FOLDER, Workload};
+use crate::archive::FileName;
 use crate::archive::manifest::SeenWire;
 use crate::env::{Invocation, Place};
 use crate::error::Error;
@@ -196,7 +197,7 @@ impl Workload for TrtllmBench {
         lacks
     }
 
-    fn assets(&self, _: &Cell<'_>) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    fn assets(&self, _: &Cell<'_>) -> Result<Vec<(FileName, Vec<u8>)>, Error> {
         self.assets.load()
     }
 

@@ -201,6 +201,27 @@ fn markdown_keeps_its_table_whatever_the_names_are() {
     compare(&folder, &arguments).expect(5).complains(&["comment.md"]);
 }
 
+/// Issue 30: a result file from anybody reaches the comment on a pull request.
+#[test]
+fn names_in_a_comment_call_nobody_and_link_nowhere() {
+    let hostile = "@some-org/everyone see https://evil.example/x www.evil.example a@evil.example ~~gone~~ GH-1 #2 org/repo#3 :rocket: $x$ ![i](y)";
+    let folder = put(
+        "compare-mentions",
+        &table("native", hostile, "e2e_latency_ms", 100.0, 0.5, 12),
+        &table("native", hostile, "e2e_latency_ms", 110.0, 0.5, 12),
+    );
+    compare(&folder, &["main", "branch", "--markdown", "comment.md", "--quiet"]).expect(1);
+    let markdown = fs::read_to_string(folder.path().join("comment.md")).expect("the comment is written");
+    let row = markdown.lines().find(|line| line.contains("everyone")).expect("the name is shown");
+    for acts in ["@some", "https://", "www.", "a@evil", "~~", "GH-1", "#2", "#3", ":rocket:", "$x$", "![i]", "\u{202e}"]
+    {
+        assert!(!row.contains(acts), "{acts} in {row}");
+    }
+    // What a reader sees is the name: without backslashes, zero-width spaces and the tags around a dollar sign.
+    let seen = row.replace(['\\', '\u{200b}'], "").replace("<span>", "").replace("</span>", "");
+    assert!(seen.contains(hostile), "{seen}");
+}
+
 #[test]
 fn results_go_to_standard_output_and_talk_to_standard_error() {
     let folder = put(

@@ -8,12 +8,15 @@ use std::sync::LazyLock;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod altered;
 mod bad_input;
 mod cells;
 mod compare;
 mod downloads;
+mod facts;
 mod history;
 mod hostile_names;
+mod labels_files;
 mod metrics;
 mod options;
 mod own_measurement;
@@ -24,6 +27,7 @@ mod published_study;
 mod questions;
 mod renamed;
 mod site;
+mod site_folder;
 mod watch;
 mod words;
 mod workflow;

@@ -272,23 +272,115 @@ fn a_drop_ends_the_tree_and_runs_after() {
     assert!(with_word(&mark).is_empty() && done.exists());
 }
 
+fn guard_of(program: &dyn Launched) -> u32 {
+    process::Process::read(program.pid()).unwrap().parent
+}
+
+fn send(pid: u32, signal: &str) {
+    assert!(Command::new("kill").args([signal, &pid.to_string()]).status().unwrap().success());
+}
+
 #[test]
-fn a_killed_guard_is_an_error_and_its_tree_is_found_by_its_mark() {
+fn the_tree_of_a_killed_guard_is_ended_by_the_collector_and_what_has_to_run_runs() {
     let folder = Folder::new("guard-killed");
-    let (mark, archive) = (unique(), archive_id());
-    let mut program = machine().launch(&shell(folder.path(), &format!("{archive}/r"), &hostile(&mark))).unwrap();
+    let (mark, archive, done) = (unique(), archive_id(), folder.path().join("done"));
+    let mut job = shell(folder.path(), &format!("{archive}/r"), &hostile(&mark));
+    job.after = vec![vec!["touch".into(), done.display().to_string()]];
+    let mut program = machine().launch(&job).unwrap();
     ready_to_resist(&folder, &mark);
-    let guard = process::Process::read(program.pid()).unwrap().parent;
-    assert!(Command::new("kill").args(["-9", &guard.to_string()]).status().unwrap().success());
-    let error = program.wait(wait::LIMIT).unwrap_err().to_string();
-    assert!(error.contains("guard") && error.contains(&format!("{archive}/r")), "{error}");
-    assert!(program.end("x").is_err());
-    assert!(!with_word(&mark).is_empty(), "nobody is there to end it");
-    let names = machine().end_marked(&archive).unwrap();
-    assert!(names.contains(&"sleep".to_owned()), "{names:?}");
-    assert!(with_word(&mark).is_empty());
+    send(guard_of(program.as_ref()), "-9");
+    let ended = program.wait(wait::LIMIT).unwrap().expect("its tree was ended");
+    let why = ended.why.clone().unwrap();
+    assert!(
+        why.contains("its guard was killed by signal 9 (SIGKILL)") && why.contains(" processes that were left: "),
+        "{why}"
+    );
+    assert!(with_word(&mark).is_empty(), "{why}");
+    assert!(ended.started_monotonic_s > 0.0 && ended.started_monotonic_s <= ended.ended_monotonic_s, "{ended:?}");
+    assert_eq!(program.end("x").unwrap(), ended, "it has ended before");
+    assert!(!done.exists());
+    assert_eq!(program.close().unwrap().lost, Some(why));
+    assert!(done.exists());
     assert_eq!(machine().end_marked(&archive).unwrap(), Vec::<String>::new());
-    assert!(program.close().is_err());
+}
+
+#[test]
+fn what_no_mark_and_no_control_group_shows_is_known_from_an_earlier_look() {
+    let folder = Folder::new("guard-killed-unmarked");
+    let mark = unique();
+    let script = format!("setsid env -i sleep {mark} & echo ready; sleep {mark}");
+    let mut program = machine().launch(&shell(folder.path(), &marker(), &script)).unwrap();
+    ready(&folder);
+    let unmarked = |pid: u32| process::variable(pid, MARKER).is_none();
+    until("both sleep, one without its mark", || {
+        let sleeping = sleepers(&mark);
+        sleeping.len() == 2 && sleeping.into_iter().any(unmarked)
+    });
+    // As the collector looks several times a second.
+    assert!(program.tree().len() >= 2);
+    send(guard_of(program.as_ref()), "-9");
+    assert!(program.wait(wait::LIMIT).unwrap().is_some());
+    assert!(with_word(&mark).is_empty());
+    assert!(program.close().unwrap().lost.is_some());
+}
+
+#[test]
+fn a_guard_that_is_killed_between_the_end_of_its_program_and_the_close_is_told() {
+    let folder = Folder::new("guard-killed-late");
+    let mark = unique();
+    let script =
+        format!("setsid sleep {mark} & until read name </proc/$!/comm && [ $name = sleep ]; do sleep 0.01; done");
+    let mut program = machine().launch(&shell(folder.path(), &marker(), &script)).unwrap();
+    let guard = process::Process::read(program.pid()).map(|process| process.parent);
+    let ended = program.wait(wait::LIMIT).unwrap().unwrap();
+    assert_eq!((ended.code, ended.why), (Some(0), None));
+    // The program may have been over before it was looked at. Its orphan is a child of the same guard.
+    let guard = guard.unwrap_or_else(|| process::Process::read(sleepers(&mark)[0]).unwrap().parent);
+    send(guard, "-9");
+    let closed = program.close().unwrap();
+    assert_eq!(closed.outlived, ["sleep"]);
+    assert!(closed.lost.unwrap().contains("SIGKILL"));
+    assert!(with_word(&mark).is_empty());
+}
+
+#[test]
+fn a_guard_that_is_killed_before_its_program_began_is_told_and_cleaned_up_after() {
+    let folder = Folder::new("guard-killed-early");
+    let (job, done) = (shell(folder.path(), &marker(), "exit 0"), folder.path().join("done"));
+    let job = Job { after: vec![vec!["touch".into(), done.display().to_string()]], ..job };
+    let guard = folder.path().join("guard");
+    put_program(&guard, "#!/bin/sh\nkill -9 $$\n");
+    let error = machine().with_program(&guard).launch(&job).map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains(&job.marker) && error.contains("killed by signal 9 (SIGKILL)"), "{error}");
+    assert!(done.exists());
+}
+
+#[test]
+fn a_frozen_guard_does_not_hold_an_order_to_end() {
+    let folder = Folder::new("guard-frozen");
+    let mark = unique();
+    let mut program = machine().launch(&shell(folder.path(), &marker(), &hostile(&mark))).unwrap();
+    ready_to_resist(&folder, &mark);
+    let guard = guard_of(program.as_ref());
+    send(guard, "-STOP");
+    let ended = program.end("time limit of 5 s").unwrap();
+    assert_eq!(ended.why.as_deref(), Some("time limit of 5 s"));
+    assert!(with_word(&mark).is_empty());
+    let lost = program.close().unwrap().lost.unwrap();
+    assert!(lost.contains("did not answer"), "{lost}");
+    assert!(process::Process::read(guard).is_none_or(|process| !process.lives()), "the guard is gone as well");
+}
+
+#[test]
+fn the_end_of_a_program_is_seen_although_its_guard_is_frozen() {
+    let folder = Folder::new("guard-frozen-end");
+    let mut program = machine().launch(&shell(folder.path(), &marker(), &format!("{HELD}exit 3"))).unwrap();
+    send(guard_of(program.as_ref()), "-STOP");
+    folder.put("go", "");
+    let ended = program.wait(wait::LIMIT).unwrap().expect("nobody waits for the guard");
+    assert_eq!((ended.code, ended.signal), (Some(3), None));
+    assert!(ended.why.unwrap().contains("did not answer"));
+    assert!(program.close().unwrap().lost.is_some());
 }
 
 #[test]

@@ -130,12 +130,12 @@ fn an_archive_is_followed_from_its_first_line_to_its_seal() {
         assert!(text.contains(words), "'{words}' is not in:\n{text}");
     }
 
-    let (mut writer, ..) = Writer::resume(&archive, session()).unwrap();
+    let (mut writer, ..) = Writer::resume(&archive, session(), false, &mut |_, _| {}).unwrap();
     writer.settle().unwrap();
     assert_eq!(json_of(&archive)["runs"]["interrupted"], 1);
     make(&mut writer, "b2-docker", 84.0, None);
     make(&mut writer, "b2-native", 92.0, None);
-    writer.close().unwrap();
+    writer.close(&mut |_, _| {}).unwrap();
     drop(writer);
     let complete = json_of(&archive);
     assert_eq!(

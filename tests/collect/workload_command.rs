@@ -41,7 +41,7 @@ fn the_command_line_is_filled_and_assets_travel_under_their_last_name() {
     assert_eq!(invocation.argv, ["python3", "/sparkbench/work/bench.py", "--model=org/m"]);
     assert_eq!((invocation.env["SEED"].as_str(), invocation.env["OUT"].as_str()), ("42", "/sparkbench/work/1"));
     let assets = workload.assets(&cell(&model)).unwrap();
-    let names: Vec<&str> = assets.iter().map(|(name, _)| name.as_str()).collect();
+    let names: Vec<String> = assets.iter().map(|(name, _)| name.to_string()).collect();
     assert_eq!(names, ["bench.py", "data/a/b.txt"]);
     assert_eq!(
         (workload.needs_gpu(), workload.expected_s(), assets[0].1.as_slice()),

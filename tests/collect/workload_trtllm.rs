@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 
 use crate::support::folder::Folder;
 use crate::support::workload::{cell, checks, faults, read};
+use sparkbench::archive::FileName;
 use sparkbench::archive::manifest::ReportWire;
 use sparkbench::env::Invocation;
 use sparkbench::ingest::reports;
@@ -31,8 +32,8 @@ fn model() -> Model {
     Model { label: "m".into(), id: Some("org/m".into()), path: Some("/models/m".into()), ..Model::default() }
 }
 
-fn made() -> Vec<String> {
-    vec!["dataset.jsonl".to_owned()]
+fn made() -> Vec<FileName> {
+    vec![FileName::from("dataset.jsonl")]
 }
 
 fn parsed(more: &str) -> Box<dyn Workload> {
@@ -100,7 +101,7 @@ fn what_a_version_lacks_is_an_error_that_names_it_and_never_dropped() {
         line("1.0", "backend = \"tensorrt\"\nengine_dir = \"/engines/m\"").unwrap().contains("--engine_dir /engines/m")
     );
     let (model, prepared) = (model(), made());
-    let measure = |probed: Option<&str>, prepared: &[String]| {
+    let measure = |probed: Option<&str>, prepared: &[FileName]| {
         let cell = Cell { probed, prepared, ..cell(&model) };
         parsed("").measure(&cell, Path::new(WORK)).unwrap_err().to_string()
     };
@@ -184,9 +185,11 @@ fn a_whole_run_of_the_stand_in_is_probed_prepared_measured_and_examined() {
         let probed = std::fs::read_to_string(run_folder.join("stdout.log")).unwrap();
         let before = Cell { probed: Some(&probed), ..cell(&model) };
         assert!(run(&workload.prepare(&before, &work).unwrap().unwrap(), &run_folder, version, &[]), "{version}");
-        let prepared: Vec<String> =
-            std::fs::read_dir(&work).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        assert_eq!(prepared, ["dataset.jsonl"], "{version}");
+        let prepared: Vec<FileName> = std::fs::read_dir(&work)
+            .unwrap()
+            .map(|entry| FileName::from(&*entry.unwrap().file_name().into_string().unwrap()))
+            .collect();
+        assert_eq!(prepared, [FileName::from("dataset.jsonl")], "{version}");
         let cell = Cell { prepared: &prepared, ..before };
         let measure = workload.measure(&cell, &work).unwrap();
         assert!(run(&measure, &run_folder, version, &[]), "{version}");

@@ -76,7 +76,7 @@ fn each_bad_file_is_named_with_the_field_and_the_rest_is_analysed() {
             "b/new/run.json",
             br#"{"schema":"sparkbench.run/7","environment":"a"}"#,
             0,
-            "cannot read 'b/new/run.json' as run: unknown schema, field 'schema': expected 'sparkbench.run/1', \
+            "cannot read 'b/new/run.json' as run: unknown schema, field 'schema': expected 'sparkbench.run/1', 'sparkbench.run/2', \
              found \"sparkbench.run/7\". Try: a newer version of this program may read it",
         ),
         (

@@ -274,9 +274,10 @@ fn labels_from_the_command_line_fill_what_files_lack() {
 
 #[test]
 fn facts_are_handed_over_as_they_stand() {
-    let facts = read("facts").facts;
-    assert_eq!(facts.machine("NVIDIA x100 (PCIe)").unwrap().memory_gib, Some(100.0));
-    assert_eq!(facts.models["org/m"].weight_bytes, Some(2e9));
+    let [file] = &read("facts").facts[..] else { panic!("one file") };
+    assert_eq!((file.file.as_str(), file.wins), ("x.toml", false));
+    assert_eq!(file.facts.machine("NVIDIA x100 (PCIe)").unwrap().memory_gib, Some(100.0));
+    assert_eq!(file.facts.models["org/m"].weight_bytes, Some(2e9));
 }
 
 #[test]

@@ -139,7 +139,7 @@ fn a_folder_is_inspected_with_one_line_a_file_and_the_same_in_json() {
     );
     folder.put(&format!("in/b/{}_gpu.csv", "long-name-".repeat(12)), samples());
     folder.put("in/b/broken.json", "{\"a\": ");
-    let listed = run_in(folder.path(), &["inspect", "in"], &[]).expect(0).out;
+    let listed = run_in(folder.path(), &["inspect", "in"], &[]).expect(5).out;
     assert!(listed.lines().all(|line| line.chars().count() <= 100), "{listed}");
     let line = |name: &str| {
         let of = |line: &&str| line.trim_start().starts_with(name);
@@ -157,7 +157,7 @@ fn a_folder_is_inspected_with_one_line_a_file_and_the_same_in_json() {
     ] {
         assert!(listed.contains(words), "{words}: {listed}");
     }
-    let json = run_in(folder.path(), &["inspect", "--json", "in"], &[]).expect(0).out;
+    let json = run_in(folder.path(), &["inspect", "--json", "in"], &[]).expect(5).out;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     let file = |path: &str| json["files"].as_array().unwrap().iter().find(|file| file["path"] == path).unwrap().clone();
     let result = file("a/result.json");

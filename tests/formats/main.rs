@@ -17,6 +17,7 @@ mod ingest_joins;
 mod ingest_large;
 mod ingest_large_server;
 mod ingest_mutations;
+mod inspect_codes;
 mod labels;
 mod peers_aiperf;
 mod peers_logs;

@@ -46,8 +46,7 @@ fn cells(runs: &[Run]) -> Vec<CellValues> {
 /// As `analyse` does it, without tables: the rows here need none.
 fn judged(paths: &[PathBuf]) -> (Analysis, Intake) {
     let intake = ingest::all(&archive::discover(paths).unwrap(), &Options::default()).unwrap();
-    let mut facts = verdict::facts::builtin().unwrap();
-    facts.extend(intake.facts.clone());
+    let facts = verdict::facts::with(&intake.facts).unwrap();
     let mut runs = intake.runs.clone();
     runs.iter_mut().for_each(summary::of_requests);
     derive::of_facts(&intake.campaigns, &mut runs, &facts);
@@ -117,7 +116,7 @@ fn a_steps_worth_of_a_small_model_on_a_large_device_is_measured_by_time_per_toke
 }
 
 #[test]
-fn a_file_of_a_user_replaces_prices_limits_and_models() {
+fn a_file_of_a_user_adds_machines_prices_and_models() {
     let folder = Folder::new("physics");
     folder.put(
         "results/runs.csv",

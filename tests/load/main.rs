@@ -7,6 +7,7 @@ mod calibrate;
 mod chunks;
 mod cluster;
 mod ranks;
+mod secrets;
 mod verb;
 mod wire_corpus;
 mod wire_property;

@@ -5,6 +5,7 @@
 
 #![cfg(all(feature = "collect", target_os = "linux"))]
 
+use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
@@ -642,6 +643,70 @@ fn an_archived_load_keeps_model_lengths_and_machine_for_its_pages() {
     let campaign: Value = serde_json::from_str(&campaign).unwrap();
     let named = std::fs::read_to_string("/proc/cpuinfo").unwrap().contains("model name");
     assert!(campaign["machine"].is_string() || !named, "{:#}", campaign["machine"]);
+}
+
+/// Issue 30, point 12: such a server could be loaded, and the load could not be archived.
+#[cfg(feature = "analyse")]
+#[test]
+fn a_model_of_any_name_is_archived_with_its_name_in_full_and_no_two_become_one() {
+    let folder = Folder::new("load-archive-names");
+    let cache = "/models/hub/models--nvidia--Llama-3_3-Nemotron-Super-49B-v1_5-NVFP4/snapshots";
+    let mut names = vec![
+        format!("{cache}/0123456789abcdef0123456789abcdef01234567"),
+        format!("{cache}/0123456789abcdef0123456789abcdef01234568"),
+        "x".repeat(4_000),
+        "x".repeat(4_001),
+    ];
+    names.extend(["///", "/models/m/", "..", "none", "モデル", "模型", "a b", "a\nb", "a  b"].map(str::to_owned));
+    for (k, name) in names.iter().enumerate() {
+        let settings =
+            Settings { model: name.clone(), ttft_ns: 1_000_000, itl_ns: 100_000, tokens: 4, ..Settings::default() };
+        let running = mock::start(settings).unwrap();
+        let (address, archive) = (url(&running), format!("all/a{k}"));
+        let arguments = ["load", "--url", &address, "--osl", "4", "--requests", "2", "--archive", &archive];
+        run_in(folder.path(), &arguments, &[]).expect(0);
+        running.stop().unwrap();
+        let campaign = std::fs::read_to_string(folder.path().join(&archive).join("campaign.json")).unwrap();
+        let campaign: Value = serde_json::from_str(&campaign).unwrap();
+        let models: Vec<&Value> = campaign["models"].as_object().unwrap().values().collect();
+        assert!(models.len() == 1 && models[0]["id"] == name.as_str(), "{models:?}");
+    }
+    run_in(folder.path(), &["verify", "all"], &[]).expect(0);
+    run_in(folder.path(), &["analyse", "all", "--site", "site"], &[]).expect(0);
+    let text = std::fs::read_to_string(folder.path().join("site/data/analysis.json")).unwrap();
+    let analysis: Value = serde_json::from_str(&text).unwrap();
+    let of = |list: &str, key: fn(&Value) -> &Value| -> BTreeSet<String> {
+        let found = analysis[list].as_array().unwrap();
+        assert_eq!(found.len(), names.len(), "{list}: {found:#?}");
+        found.iter().filter_map(|one| key(one).as_str().map(str::to_owned)).collect()
+    };
+    let wanted: BTreeSet<String> = names.iter().cloned().collect();
+    assert_eq!(of("runs", |run| &run["setup"]["model_id"]), wanted);
+    assert_eq!(of("model_summaries", |model| &model["title"]), wanted, "each model has a page of its own");
+    assert_eq!(of("runs", |run| &run["model"]).len(), names.len());
+    let page = std::fs::read_to_string(folder.path().join("site/m/index.html")).unwrap();
+    for name in &names[..2] {
+        assert!(page.contains(name.as_str()), "the list of models does not hold {name}");
+    }
+}
+
+/// Issue 30, point 12: the name of the folder becomes that of the campaign, and a suite takes few of those that a folder may have.
+#[test]
+fn a_load_is_archived_into_a_folder_of_any_name() {
+    let folder = Folder::new("load-archive-folders");
+    let running = mock::start(Settings { ttft_ns: 1_000_000, itl_ns: 100_000, ..Settings::default() }).unwrap();
+    let mut seen = BTreeSet::new();
+    for name in ["日本語", "---", &"x".repeat(120), &"x".repeat(121)] {
+        let (address, archive) = (url(&running), format!("./{name}"));
+        let arguments = ["load", "--url", &address, "--osl", "4", "--requests", "2", "--archive", &archive];
+        run_in(folder.path(), &arguments, &[]).expect(0);
+        run_in(folder.path(), &["verify", &archive], &[]).expect(0);
+        let campaign = std::fs::read_to_string(folder.path().join(name).join("campaign.json")).unwrap();
+        let campaign: Value = serde_json::from_str(&campaign).unwrap();
+        assert_eq!(campaign["title"], name);
+        assert!(seen.insert(campaign["name"].as_str().unwrap().to_owned()), "{campaign:#}");
+    }
+    running.stop().unwrap();
 }
 
 fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {

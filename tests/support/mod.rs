@@ -6,6 +6,7 @@ pub mod advice;
 pub mod again;
 #[cfg(feature = "page")]
 pub mod drawing;
+pub mod echo;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 pub mod environment;
 pub mod files;

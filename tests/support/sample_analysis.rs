@@ -563,21 +563,25 @@ pub fn analysis() -> Analysis {
         inputs: vec![
             Input {
                 path: "phase1/runs.csv".into(),
+                name_bytes: None,
                 format: Some("table".into()),
                 sha256: Some("ab".repeat(32)),
                 runs: 63,
                 skipped: false,
                 reason: None,
                 not_joined: None,
+                altered: None,
             },
             Input {
                 path: format!("phase1/{HOSTILE}.json"),
+                name_bytes: None,
                 format: None,
                 sha256: None,
                 runs: 0,
                 skipped: true,
                 reason: Some("truncated JSON at line 3, field '=cmd()'".into()),
                 not_joined: None,
+                altered: None,
             },
         ],
         campaigns: names.iter().enumerate().map(|(k, name)| campaign(name, k as i64 * 10_000)).collect(),
@@ -603,6 +607,7 @@ pub fn analysis() -> Analysis {
         courses: sample_course::courses(),
         history: vec![],
         replications: vec![],
+        facts: Default::default(),
         to_compare: None,
     }
 }

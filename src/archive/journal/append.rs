@@ -27,13 +27,17 @@ pub struct Appender {
 }
 
 impl Appender {
-    /// Opens the journal of an archive, making it where there is none. The next line repairs a torn one.
+    /// Opens the journal of an archive, making it where there is none. The next line repairs a torn one. With `give_up`, lines that were
+    /// changed count for nothing: the next line names their bytes as it names torn ones.
     ///
     /// # Errors
-    /// When the file cannot be opened or read, or was changed after it had been written.
-    pub fn open(folder: &Path) -> io::Result<(Self, Journal)> {
+    /// When the file cannot be opened or read. Without `give_up` also when it was changed after it had been written.
+    pub fn open(folder: &Path, give_up: bool) -> io::Result<(Self, Journal)> {
         let file = OpenOptions::new().append(true).create(true).open(folder.join(JOURNAL_FILE))?;
-        let journal = chain::read(folder)?;
+        let mut journal = chain::read(folder)?;
+        if let Some(tail) = journal.given_up.take().filter(|_| give_up) {
+            journal.tail = tail;
+        }
         let mut appender = Self {
             folder: folder.to_owned(),
             file,

@@ -18,6 +18,8 @@ use crate::model::Instant;
 const MARK: &[u8] = b",\"chain\":\"";
 /// Text after the hash.
 const END: &[u8] = b"\"}";
+/// Text that every line begins with.
+const START: &[u8] = b"{\"seq\":";
 /// Length of a SHA-256 in hexadecimal.
 const HEX: usize = 64;
 
@@ -32,6 +34,8 @@ pub struct Journal {
     pub sha256: String,
     /// Bytes after the last line that fits.
     pub tail: Tail,
+    /// The tail as torn bytes, where it is damaged. So the next line closes it when its loss is accepted.
+    pub(super) given_up: Option<Tail>,
     /// State of the hash over the whole file.
     pub(super) digest: Sha256,
 }
@@ -54,7 +58,7 @@ pub enum Tail {
         /// Whether a line end closes them.
         ended: bool,
     },
-    /// A line does not fit, and what follows shows that it was changed after it had been written.
+    /// A line does not fit, and no crash left it so: it was changed after it had been written, or somebody else wrote it.
     Damaged {
         /// Line of the file, from 1.
         line: u64,
@@ -108,7 +112,12 @@ pub fn scan(bytes: &[u8]) -> Journal {
         None => Tail::Unended,
         Some((from, line)) => tail(bytes.get(from..).unwrap_or_default(), line),
     };
-    Journal { entries, bytes: bytes.len() as u64, sha256: hex(&digest.clone().finalize()), tail, digest }
+    let given_up = match (&tail, torn) {
+        (Tail::Damaged { .. }, Some((from, line))) => Some(as_torn(bytes.get(from..).unwrap_or_default(), line)),
+        _ => None,
+    };
+    let sha256 = hex(&digest.clone().finalize());
+    Journal { entries, bytes: bytes.len() as u64, sha256, tail, given_up, digest }
 }
 
 /// Whether the bytes before a line are those that it says it recovered from.
@@ -121,10 +130,11 @@ fn heals(entry: &Entry, torn: Option<&[u8]>) -> bool {
     }
 }
 
-/// A beginning of a JSON object is never an object. So a whole object among lines that do not fit was whole once, and was changed.
+/// A beginning of a JSON object is never an object. So a whole object among lines that do not fit was whole once, and was changed. What is
+/// not the beginning of a line of ours was never begun by us.
 fn tail(region: &[u8], line: u64) -> Tail {
     for (number, text) in (line..).zip(region.split(|byte| *byte == b'\n')) {
-        if serde_json::from_slice::<Value>(text).is_ok_and(|value| value.is_object()) {
+        if is_whole(text) {
             let why = if number == line {
                 "it does not match its chain: this line or an earlier one was changed, added or removed".to_owned()
             } else {
@@ -133,9 +143,39 @@ fn tail(region: &[u8], line: u64) -> Tail {
             return Tail::Damaged { line, why };
         }
     }
+    let body = region.strip_suffix(b"\n").unwrap_or(region);
+    if body.is_empty() {
+        return Tail::Damaged { line, why: "an empty line was added".to_owned() };
+    }
+    match (line..).zip(body.split(|byte| *byte == b'\n')).find(|(_, text)| !is_beginning(text)) {
+        Some((line, _)) => {
+            Tail::Damaged { line, why: "it is not a line of this journal. Something else wrote it".to_owned() }
+        }
+        None => as_torn(region, line),
+    }
+}
+
+/// Bytes that fit nothing, as the line after them will name them.
+fn as_torn(region: &[u8], line: u64) -> Tail {
     let ended = region.last() == Some(&b'\n');
     let torn = region.get(..region.len() - usize::from(ended)).unwrap_or_default();
     Tail::Torn { line, bytes: torn.len() as u64, sha256: hash(torn), ended }
+}
+
+/// Whether a line was written to its end once: it is an object, or it still ends in a chain.
+fn is_whole(line: &[u8]) -> bool {
+    let chain = || {
+        let mark = line.len().checked_sub(MARK.len() + HEX + END.len())?;
+        line.get(mark..)?.strip_prefix(MARK)?.strip_suffix(END)
+    };
+    chain().is_some() || serde_json::from_slice::<Value>(line).is_ok_and(|value| value.is_object())
+}
+
+/// Whether a crash can have left this of a line: its beginning, then zeros where the file had grown and its bytes had not come to the disk.
+fn is_beginning(line: &[u8]) -> bool {
+    let end = line.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    let text = line.get(..end).unwrap_or(line);
+    text.starts_with(START) || START.starts_with(text)
 }
 
 /// Whether a line, without its end, carries the chain that belongs to the bytes before it.

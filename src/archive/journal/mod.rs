@@ -12,7 +12,7 @@ mod chain;
 
 use serde::{Deserialize, Serialize};
 
-use super::manifest::{DroppedWire, FileHash};
+use super::manifest::{CAMPAIGN_FILE, DroppedWire, FileHash};
 use crate::model::Instant;
 
 pub use append::Appender;
@@ -160,13 +160,53 @@ pub enum Event {
     },
     /// The collector stopped in order before the end of the plan.
     Stopped { why: String },
-    /// Every planned run is accounted for. The last line.
+    /// Something that was recorded is lost, and the owner goes on without it (`--accept-loss`). A run that is named here has no result.
+    Lost {
+        /// Part of the archive that did not fit its record: `runs/<id>`, `probes/<name>`, `journal.jsonl` and so on.
+        path: String,
+        /// Id of the run, where it is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run: Option<String>,
+        /// Its files that did not fit, with the SHA-256 that was on record.
+        #[serde(default)]
+        files: Vec<FileHash>,
+        /// Files that stay at this path as they are now. Those of a run are moved and listed by `interrupted`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        left: Vec<FileHash>,
+        /// What did not fit.
+        why: String,
+    },
+    /// A campaign that had a seal is open again, because something in it is lost. The seal is void.
+    Reopened {
+        /// SHA-256 of the seal. Absent where there was none.
+        #[serde(default)]
+        seal_sha256: Option<String>,
+        /// The seal, where it was text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seal: Option<String>,
+    },
+    /// Every planned run is accounted for. The last line, unless the campaign is reopened.
     Closed {
         /// Runs done.
         finished: u64,
         /// Runs that failed.
         failed: u64,
     },
+}
+
+/// SHA-256 of `campaign.json` by the journal: that of its beginning, or of what stayed when its loss was accepted. Absent where no line says
+/// it.
+pub(crate) fn recorded_campaign(entries: &[Entry]) -> Option<&str> {
+    let stayed = entries.iter().rev().find_map(|entry| match &entry.event {
+        Some(Event::Lost { path, left, .. }) if path == CAMPAIGN_FILE => left.first().map(|file| file.sha256.as_str()),
+        _ => None,
+    });
+    stayed.or_else(|| {
+        entries.iter().find_map(|entry| match &entry.event {
+            Some(Event::Created { campaign_sha256 }) => Some(campaign_sha256.as_str()),
+            _ => None,
+        })
+    })
 }
 
 /// A line of the journal that fits its chain.

@@ -132,4 +132,20 @@ pub struct SealWire {
     pub campaign_sha256: String,
     /// Folders below `runs/`.
     pub runs: u64,
+    /// What was lost and was accepted as lost, in the order of the journal.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<LossWire>,
+}
+
+/// Something that was recorded and is lost, by the word of the archive's owner.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LossWire {
+    /// Part of the archive that did not fit its record.
+    pub path: String,
+    /// Id of the run, where it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// What did not fit.
+    pub why: String,
 }

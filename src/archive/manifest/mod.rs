@@ -11,17 +11,20 @@ mod node;
 mod request;
 mod run;
 
-pub use self::campaign::{CampaignWire, HypothesisWire, PlannedRun, SealWire};
+pub use self::campaign::{CampaignWire, HypothesisWire, LossWire, PlannedRun, SealWire};
 pub use self::node::NodeWire;
 pub use self::request::{Delivery, RequestWire};
 pub use self::run::{
-    CheckWire, DroppedWire, FileHash, ProcessWire, ReportWire, RunWire, SamplerWire, SeenWire, StateWire, WindowWire,
+    CheckWire, DroppedWire, FileHash, PackedWire, ProcessWire, ReportWire, RunWire, SamplerWire, SeenWire, StateWire,
+    WindowWire,
 };
 
 /// Schema of [`CampaignWire`].
 pub const CAMPAIGN_SCHEMA: &str = "sparkbench.campaign/1";
 /// Schema of [`RunWire`].
-pub const RUN_SCHEMA: &str = "sparkbench.run/1";
+pub const RUN_SCHEMA: &str = "sparkbench.run/2";
+/// Every schema of [`RunWire`] that is read. In the first, names of files were text.
+pub const RUN_SCHEMAS: &[&str] = &["sparkbench.run/1", RUN_SCHEMA];
 /// Schema of [`SealWire`].
 pub const SEAL_SCHEMA: &str = "sparkbench.seal/1";
 /// Name of the campaign's own file.

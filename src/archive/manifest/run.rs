@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::NodeWire;
+use crate::archive::FileName;
 use crate::model::Finding;
 
 /// `runs/<id>/run.json`.
@@ -78,6 +79,9 @@ pub struct RunWire {
     pub interrupted_before: u32,
     /// Files that the workload left and that were not kept.
     pub dropped: Vec<DroppedWire>,
+    /// Files that are packed, so that no secret was searched for in them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_searched: Vec<PackedWire>,
     /// Every other file of the folder.
     pub files: Vec<FileHash>,
 }
@@ -217,7 +221,7 @@ pub struct ReportWire {
 #[serde(default)]
 pub struct DroppedWire {
     /// Path below the run's folder.
-    pub path: String,
+    pub path: FileName,
     /// Its size. Absent for a link or what else is no file.
     pub bytes: Option<u64>,
     /// SHA-256 of its bytes as they were. Absent where they could not be read.
@@ -225,10 +229,20 @@ pub struct DroppedWire {
     pub why: String,
 }
 
+/// A file that is kept as it came, because it is packed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PackedWire {
+    /// Path below the run's folder.
+    pub path: FileName,
+    /// `gzip`, `zip`, `zstd`, ...
+    pub form: String,
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FileHash {
     /// Name below the run's folder.
-    pub path: String,
+    pub path: FileName,
     /// SHA-256, lower-case hexadecimal.
     pub sha256: String,
 }

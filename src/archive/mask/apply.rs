@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::scan::tag;
+use super::scan::{is_drawn, tag};
 use super::{Mask, Tally, count, names};
 use crate::archive::manifest::{CampaignWire, RunWire};
 use crate::error::Error;
@@ -71,7 +71,11 @@ impl Mask {
             Value::Array(items) => self.array(items, tally),
             Value::Object(fields) => {
                 for (name, field) in fields.iter_mut() {
-                    match (names::in_text(name), &mut *field) {
+                    let kind = names::in_text(name).or_else(|| {
+                        let drawn = field.as_str().is_some_and(|text| is_drawn(name, text.as_bytes()));
+                        names::of_variable(name).filter(|_| drawn)
+                    });
+                    match (kind, &mut *field) {
                         (Some(kind), Value::String(text))
                             if !names::is_void(text.as_bytes()) && !names::is_count(kind, text.as_bytes()) =>
                         {

@@ -8,17 +8,21 @@
 //! `machine-id` is never written, so nobody can test a guess at the name. Where a machine has none, the archive's id takes its place. Then
 //! pseudonyms differ between archives, and a guess can be tested.
 //!
-//! Not detected: secrets inside compressed or encoded data, names inside binary files, and secrets without a known shape, name or value.
-//! Secrets inside binary files are blotted out.
+//! Not detected: what packed files hold, names inside binary files, and secrets without a known shape, name or value. A value that is known
+//! is found in the encodings of `forms` too. Secrets inside binary files are blotted out. Packed files are named (see [`Swept`]).
 
 mod apply;
 mod folder;
+mod forms;
 mod names;
+mod packed;
 mod publish;
 mod scan;
+mod secrets;
 mod shapes;
 mod stream;
 mod tokens;
+mod wide;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +31,9 @@ use crate::error::Error;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use scan::{Literal, Scanner, tag};
 
+pub use folder::Swept;
 pub use publish::{Places, Scrub};
+pub use secrets::{Secrets, Veil};
 pub use stream::Masked;
 
 /// How often something was replaced, by kind.
@@ -269,14 +275,7 @@ impl Mask {
                 self.report.push(format!("the value of {name} is too short to search for in logs"));
                 continue;
             }
-            self.literals.push(known(value.as_bytes(), kind, value.len() < KNOWN_ANYWHERE));
-            // As it is inside a JSON string.
-            if let Some(inner) =
-                serde_json::to_string(value).ok().and_then(|json| Some(json.get(1..json.len() - 1)?.to_owned()))
-                && inner != value
-            {
-                self.literals.push(known(inner.as_bytes(), kind, false));
-            }
+            self.literals.extend(forms::all(value).into_iter().map(|form| known(&form.bytes, kind, form.whole)));
         }
         if !names.is_empty() {
             self.report.push(format!("values of {} are masked wherever they occur", names.join(", ")));

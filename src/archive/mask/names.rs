@@ -93,6 +93,7 @@ const OF_MODELS: &[&str] = &[
 /// Endings that are plain even in free text.
 const PLAIN: &[(&str, &str)] = &[
     ("apikey", "key"),
+    ("apikeys", "key"),
     ("accesskey", "key"),
     ("accesskeyid", "key"),
     ("secretkey", "key"),
@@ -118,7 +119,7 @@ const PLAIN: &[(&str, &str)] = &[
     ("credential", "credential"),
     ("credentials", "credential"),
     ("authorization", "credential"),
-    ("setcookie", "cookie"),
+    ("cookie", "cookie"),
 ];
 
 /// What the value of a variable or option is, judged by its name. Nothing for a harmless one.
@@ -153,6 +154,11 @@ pub(super) fn in_text(name: &str) -> Option<&'static str> {
     shouted.then(|| of_variable(name)).flatten()
 }
 
+/// What the value behind a name in free text may be: as [`of_variable`]. Only a value that looks drawn is a secret then.
+pub(super) fn perhaps_in_text(name: &str) -> Option<&'static str> {
+    may_speak(name.as_bytes()).then(|| of_variable(name)).flatten()
+}
+
 /// What the value behind an option is whose value is then looked for wherever it is: as [`in_text`], and `--token` itself. A name
 /// that is less plain (`--sort-key`) may have a word of the field behind it, which must not vanish from every file.
 pub(super) fn in_command(name: &str) -> Option<&'static str> {
@@ -165,6 +171,11 @@ fn may_speak(name: &[u8]) -> bool {
     const BEGINNINGS: &[&[u8; 2]] = &[b"ke", b"to", b"se", b"pa", b"pw", b"cr", b"au", b"co"];
     let pair = |window: &[u8]| BEGINNINGS.iter().any(|two| window.eq_ignore_ascii_case(*two));
     name.len() > 2 && name.windows(2).any(pair)
+}
+
+/// Whether a word before `token` or `key` makes it a word of language models or of data.
+pub(super) fn is_of_models(word: &[u8]) -> bool {
+    OF_MODELS.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
 }
 
 /// `eos` and `token` of `eos_token`, when it ends so.

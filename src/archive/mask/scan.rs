@@ -62,6 +62,8 @@ pub(super) struct Scanner {
     by_first: Vec<Vec<usize>>,
     /// By byte, whether a look at it is worth it: [`AT_WORD`], [`ANYWHERE`].
     look: [u8; 256],
+    /// Whether secrets are found by their shape and by the names before them too.
+    shapes: bool,
 }
 
 /// Something to be replaced may begin here if a word does.
@@ -70,7 +72,17 @@ const AT_WORD: u8 = 1;
 const ANYWHERE: u8 = 2;
 
 impl Scanner {
-    pub(super) fn new(mut literals: Vec<Literal>) -> Self {
+    /// Finds what is known, and secrets by their shape and by the names before them.
+    pub(super) fn new(literals: Vec<Literal>) -> Self {
+        Self::made(literals, true)
+    }
+
+    /// Finds what is known and nothing else.
+    pub(super) fn of_literals(literals: Vec<Literal>) -> Self {
+        Self::made(literals, false)
+    }
+
+    fn made(mut literals: Vec<Literal>, shapes: bool) -> Self {
         literals.retain(|literal| !literal.bytes.is_empty());
         literals.sort_by(|a, b| b.bytes.len().cmp(&a.bytes.len()).then_with(|| a.bytes.cmp(&b.bytes)));
         literals.dedup_by(|a, b| a.bytes == b.bytes);
@@ -94,9 +106,16 @@ impl Scanner {
                 mark(other, how, Some(index));
             }
         }
-        tokens::FIRST.iter().for_each(|byte| mark(*byte, AT_WORD, None));
-        b"=:-".iter().for_each(|byte| mark(*byte, ANYWHERE, None));
-        Self { literals, by_first, look }
+        if shapes {
+            tokens::FIRST.iter().for_each(|byte| mark(*byte, AT_WORD, None));
+            b"=:-,".iter().for_each(|byte| mark(*byte, ANYWHERE, None));
+        }
+        Self { literals, by_first, look, shapes }
+    }
+
+    /// Whether nothing is known beforehand.
+    pub(super) fn is_empty(&self) -> bool {
+        self.literals.is_empty()
     }
 
     /// The next thing to be replaced whose first sign lies in `from..limit`. Bytes before `from` are looked back at, never replaced.
@@ -109,7 +128,9 @@ impl Scanner {
             if how == 0 || (how == AT_WORD && is_word(behind) && !matches!(behind, b'n' | b'r' | b't' | b'm')) {
                 continue;
             }
-            let hit = self.literal(text, at).or_else(|| tokens::at(text, at)).or_else(|| named(text, at));
+            let hit = self
+                .literal(text, at)
+                .or_else(|| if self.shapes { tokens::at(text, at).or_else(|| named(text, at)) } else { None });
             // A value that was replaced already may still be seen by looking back.
             if let Some(hit) = hit.filter(|hit| hit.start >= from && hit.end > hit.start) {
                 return Some(hit);
@@ -168,11 +189,12 @@ pub(super) fn word_start(text: &[u8], at: usize) -> bool {
 /// Longest name looked back at.
 const NAME: usize = 64;
 
-/// A value behind the name of a secret: `NAME=VALUE`, `"name": "value"`, `name: value`, `--name value`.
+/// A value behind the name of a secret: `NAME=VALUE`, `"name": "value"`, `name: value`, `--name value`, `("name", "value")`.
 fn named(text: &[u8], at: usize) -> Option<Hit<'static>> {
     match text.get(at)? {
         b'=' | b':' => behind_name(text, at),
         b'-' => behind_option(text, at),
+        b',' => in_pair(text, at),
         _ => None,
     }
 }
@@ -197,7 +219,7 @@ fn behind_name(text: &[u8], sign: usize) -> Option<Hit<'static>> {
     }
     let name = std::str::from_utf8(text.get(start..end)?).ok()?;
     let from = sign + 1;
-    if name.eq_ignore_ascii_case("token") && text.get(sign) == Some(&b'=') {
+    if name.eq_ignore_ascii_case("token") && name != "TOKEN" && text.get(sign) == Some(&b'=') {
         // A notebook's address: `?token=` and 48 hexadecimal digits. Short words behind it are no secrets.
         const LEAST: usize = 16;
         let value = Class::Alnum.end(text, from);
@@ -205,8 +227,70 @@ fn behind_name(text: &[u8], sign: usize) -> Option<Hit<'static>> {
         return (run.len() >= LEAST && run.iter().any(u8::is_ascii_digit))
             .then(|| Hit::new(from, value, "token", Class::Alnum));
     }
-    let kind = names::in_text(name)?;
-    value(text, from, kind)
+    if let Some(kind) = names::in_text(name) {
+        return value(text, from, kind);
+    }
+    if name.eq_ignore_ascii_case("value") {
+        let number = |hit: &Hit<'_>| {
+            text.get(hit.start..hit.end).is_some_and(|run| run.iter().all(|byte| b"0123456789.+-eE".contains(byte)))
+        };
+        return value(text, from, listed_before(text, start)?).filter(|hit| !number(hit));
+    }
+    let kind = names::perhaps_in_text(name)?;
+    // `TOKEN=x` of a file of variables.
+    let shouted = text.get(sign) == Some(&b'=') && end == sign && name.bytes().all(|byte| byte.is_ascii_uppercase());
+    value(text, from, kind).filter(|hit| shouted || text.get(hit.start..hit.end).is_some_and(|run| is_drawn(name, run)))
+}
+
+/// Whether a value looks drawn at random rather than written: behind names such as `token` and `key`, which stand before words too.
+pub(super) fn is_drawn(name: &str, value: &[u8]) -> bool {
+    /// Words and ids of their own making are shorter.
+    const LEAST: usize = 16;
+    /// A key of a table is longer than that only where it is drawn.
+    const OF_KEY: usize = 20;
+    let is_key = name.len() >= 3 && name.get(name.len() - 3..).is_some_and(|end| end.eq_ignore_ascii_case("key"));
+    let least = if is_key { OF_KEY } else { LEAST };
+    let class = if is_key { Class::Alnum } else { Class::Bearer };
+    value.len() >= least
+        && value.iter().all(|byte| class.has(*byte))
+        && value.iter().any(u8::is_ascii_digit)
+        && value.iter().any(u8::is_ascii_alphabetic)
+        // A path or an address is no secret.
+        && !value.contains(&b'/')
+}
+
+/// What the value of a pair is, judged by the name just before it: `{"name": "HF_TOKEN", "value": "x"}`, `- name: HF_TOKEN` and `value: x`
+/// on the next line. `at` is where the word `value` begins.
+fn listed_before(text: &[u8], at: usize) -> Option<&'static str> {
+    const BACK: usize = 160;
+    const WORD: &[u8] = b"name";
+    let before = text.get(at.saturating_sub(BACK)..at)?;
+    let last = before.windows(WORD.len()).rposition(|window| window.eq_ignore_ascii_case(WORD))? + WORD.len();
+    let rest = before.get(last..)?;
+    let skipped = rest.iter().take_while(|byte| b"\"'\\ :=".contains(byte)).count();
+    let length = rest.get(skipped..)?.iter().take_while(|byte| in_name(**byte)).count();
+    let name = std::str::from_utf8(rest.get(skipped..skipped + length)?).ok()?;
+    let between = rest.get(skipped + length..)?;
+    let joined = skipped > 0 && between.iter().all(|byte| b"\"'\\ ,\r\n\t-".contains(byte));
+    if joined { names::in_text(name) } else { None }
+}
+
+/// The second of a pair as Python prints headers: `('x-api-key', 'value')`. `at` is the comma.
+fn in_pair(text: &[u8], at: usize) -> Option<Hit<'static>> {
+    let quote = at.checked_sub(1).and_then(|before| text.get(before)).filter(|byte| b"\"'".contains(byte))?;
+    let length = text.get(..at - 1)?.iter().rev().take(NAME).take_while(|byte| in_name(**byte)).count();
+    let start = at - 1 - length;
+    let opened = start.checked_sub(1).and_then(|before| text.get(before)) == Some(quote);
+    // A list of names has no values: only what a parenthesis opens is a pair.
+    let before = text.get(..start.checked_sub(1)?)?;
+    let before = before.strip_suffix(b"b").unwrap_or(before);
+    if !opened || before.last() != Some(&b'(') {
+        return None;
+    }
+    let kind = names::in_text(std::str::from_utf8(text.get(start..at - 1)?).ok()?)?;
+    let blanks = text.get(at + 1..)?.iter().take_while(|byte| **byte == b' ').count();
+    let bytes = usize::from(text.get(at + 1 + blanks) == Some(&b'b'));
+    value(text, at + 1 + blanks + bytes, kind)
 }
 
 fn behind_option(text: &[u8], at: usize) -> Option<Hit<'static>> {
@@ -242,6 +326,11 @@ fn value(text: &[u8], from: usize, kind: &'static str) -> Option<Hit<'static>> {
     const BLANKS: usize = 4;
     let blanks = text.get(from..)?.iter().take(BLANKS).take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     let mut from = from + blanks;
+    match text.get(from)? {
+        b'[' => return listed(text, from + 1, kind),
+        b'|' | b'>' => return in_block(text, from + 1, kind),
+        _ => {}
+    }
     if text.get(from..from + 2) == Some(b"\\\"") {
         // Inside a JSON string that is itself JSON. The closing quote is escaped likewise.
         return run(text, from + 2, kind, Class::Value);
@@ -251,21 +340,50 @@ fn value(text: &[u8], from: usize, kind: &'static str) -> Option<Hit<'static>> {
     from += scheme(text.get(from..)?);
     match quote {
         Some(quote) => run(text, from, kind, Class::Quoted(quote)),
+        // A line of HTTP with several values.
+        None if kind == "cookie" => run(text, from, kind, Class::Cookies),
         None => run(text, from, kind, Class::Value),
     }
 }
 
+/// Everything between the quotes of a list, as one: `api_key=['a', 'b']`. `from` is behind the bracket.
+fn listed(text: &[u8], from: usize, kind: &'static str) -> Option<Hit<'static>> {
+    const LONGEST: usize = 4096;
+    let inner = text.get(from..text.len().min(from + LONGEST))?;
+    let inner = inner.get(..inner.iter().position(|byte| *byte == b']')?)?;
+    let mut first = inner.len() - inner.trim_ascii_start().len();
+    let mut last = inner.trim_ascii_end().len();
+    if let Some(quote) = inner.get(first).filter(|byte| b"\"'".contains(byte)) {
+        last = inner.iter().rposition(|byte| byte == quote)?;
+        first += 1;
+    }
+    let value = inner.get(first..last)?;
+    (value.len() >= VALUE_LEAST && !names::is_void(value)).then(|| Hit::closed(from + first, from + last, kind))
+}
+
+/// The first line of a block of YAML: `api_key: |` and the value on the next line. `from` is behind the sign.
+fn in_block(text: &[u8], from: usize, kind: &'static str) -> Option<Hit<'static>> {
+    let rest = text.get(from..)?;
+    let signs = rest.iter().take_while(|byte| b"+-0123456789 \r".contains(byte)).count();
+    if rest.get(signs) != Some(&b'\n') {
+        return None;
+    }
+    let indent = rest.get(signs + 1..)?.iter().take_while(|byte| **byte == b' ').count();
+    if indent == 0 { None } else { run(text, from + signs + 1 + indent, kind, Class::Value) }
+}
+
 /// Length of `Bearer `, `Basic ` and their like before the secret itself.
 fn scheme(text: &[u8]) -> usize {
-    const SCHEMES: &[&str] = &["bearer ", "basic ", "token ", "digest "];
+    const SCHEMES: &[&str] = &["bearer ", "basic ", "token ", "digest ", "apikey ", "api-key "];
     let starts =
         |scheme: &&&str| text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme.as_bytes()));
     SCHEMES.iter().find(starts).map_or(0, |scheme| scheme.len())
 }
 
+/// Shorter values are words of a log more often than secrets.
+const VALUE_LEAST: usize = 4;
+
 fn run(text: &[u8], from: usize, kind: &'static str, class: Class) -> Option<Hit<'static>> {
-    /// Shorter values are words of a log more often than secrets.
-    const LEAST: usize = 4;
     let mut end = class.end(text, from);
     if matches!(class, Class::Quoted(_)) {
         // An escaped quote belongs to the value.
@@ -274,6 +392,6 @@ fn run(text: &[u8], from: usize, kind: &'static str, class: Class) -> Option<Hit
         }
     }
     let value = text.get(from..end)?;
-    let secret = value.len() >= LEAST && !names::is_void(value) && !names::is_count(kind, value);
+    let secret = value.len() >= VALUE_LEAST && !names::is_void(value) && !names::is_count(kind, value);
     secret.then(|| Hit::new(from, end, kind, class))
 }

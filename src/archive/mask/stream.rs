@@ -9,6 +9,7 @@ use std::path::Path;
 
 use super::scan::{Hit, Scanner};
 use super::tokens::Class;
+use super::wide::{self, Narrow, Order, Widen};
 use super::{Mask, Tally, count};
 use crate::archive::disk::ASIDE;
 
@@ -71,17 +72,19 @@ impl Mask {
     /// # Errors
     /// Errors of the file system. The file is then as it was.
     pub fn file(&self, path: &Path, tally: &mut Tally) -> io::Result<Masked> {
-        let way = if is_text(path)? { Way::Tag } else { Way::Blot };
+        let how = How::of(path)?;
         let mut found = Tally::new();
-        pass(&self.scanner, way, &mut File::open(path)?, &mut io::sink(), &mut found)?;
+        self.through(how, path, &mut io::sink(), &mut found)?;
         if found.is_empty() {
             return Ok(Masked::Untouched);
         }
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let aside = path.with_file_name(format!(".{name}{ASIDE}"));
+        // Without the name itself, with which it could be longer than a name may be.
+        let mut free = (1u32..).map(|number| path.with_file_name(format!(".{number}{ASIDE}")));
+        let free = free.find(|place| fs::symlink_metadata(place).is_err());
+        let aside = free.ok_or_else(|| io::Error::other("no name is free beside it"))?;
         let rewritten = File::create(&aside).and_then(|file| {
             let mut out = BufWriter::new(file);
-            pass(&self.scanner, way, &mut File::open(path)?, &mut out, &mut Tally::new())?;
+            self.through(how, path, &mut out, &mut Tally::new())?;
             out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
             fs::set_permissions(&aside, fs::metadata(path)?.permissions())?;
             fs::rename(&aside, path)
@@ -92,14 +95,49 @@ impl Mask {
         }
         rewritten?;
         found.into_iter().for_each(|(kind, times)| *tally.entry(kind).or_default() += times);
-        Ok(if way == Way::Tag { Masked::Rewritten } else { Masked::Blotted })
+        Ok(if how == How::Binary { Masked::Blotted } else { Masked::Rewritten })
+    }
+
+    fn through(&self, how: How, path: &Path, out: &mut dyn Write, tally: &mut Tally) -> io::Result<()> {
+        let mut file = File::open(path)?;
+        match how {
+            How::Text => pass(&self.scanner, Way::Tag, &mut file, out, tally),
+            How::Binary => pass(&self.scanner, Way::Blot, &mut file, out, tally),
+            How::Wide(order) => {
+                let mut out = Widen::new(out, order);
+                pass(&self.scanner, Way::Tag, &mut Narrow::new(file, order), &mut out, tally)?;
+                out.finish()
+            }
+        }
     }
 }
 
-fn is_text(path: &Path) -> io::Result<bool> {
+/// How the bytes of a file are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum How {
+    Text,
+    /// Text in UTF-16.
+    Wide(Order),
+    Binary,
+}
+
+impl How {
+    fn of(path: &Path) -> io::Result<Self> {
+        let head = head(path)?;
+        let whole = fs::metadata(path)?.len().is_multiple_of(2);
+        Ok(match wide::order(&head).filter(|_| whole) {
+            Some(order) => Self::Wide(order),
+            None if head.contains(&0) => Self::Binary,
+            None => Self::Text,
+        })
+    }
+}
+
+/// The first bytes of a file.
+pub(super) fn head(path: &Path) -> io::Result<Vec<u8>> {
     let mut head = Vec::with_capacity(SNIFF);
     File::open(path)?.take(SNIFF as u64).read_to_end(&mut head)?;
-    Ok(!head.contains(&0))
+    Ok(head)
 }
 
 fn pass(scanner: &Scanner, way: Way, input: &mut dyn Read, out: &mut dyn Write, tally: &mut Tally) -> io::Result<()> {

@@ -23,6 +23,8 @@ pub(super) enum Class {
     Pem,
     /// Anything up to a blank or a quote.
     Value,
+    /// Values of HTTP up to the end of the line or of what quotes it.
+    Cookies,
     /// Anything up to a double quote.
     Quoted(u8),
 }
@@ -36,6 +38,7 @@ impl Class {
             Self::Bearer => byte.is_ascii_alphanumeric() || b"_-.~+/=".contains(&byte),
             Self::Pem => byte.is_ascii_alphanumeric() || b"+/=\r\n\\ \t:,-".contains(&byte),
             Self::Value => !byte.is_ascii_whitespace() && !b"\"'`,;&)]}<>|\\\0".contains(&byte),
+            Self::Cookies => !byte.is_ascii_control() && !b"\"'`<>\\".contains(&byte),
             Self::Quoted(quote) => byte != quote && byte != b'\n' && byte != 0,
         }
     }
@@ -73,7 +76,7 @@ const SHAPES: &[Shape] = &[
 ];
 
 /// First bytes of what begins a word. `-` and `:` begin anywhere.
-pub(super) const FIRST: &[u8] = b"hansgAxpdeBb";
+pub(super) const FIRST: &[u8] = b"hansgAxpdeBbtkTKSPA";
 
 /// Longest user information looked at in an address.
 const USERINFO: usize = 512;
@@ -89,8 +92,30 @@ pub(super) fn at(text: &[u8], at: usize) -> Option<Hit<'static>> {
         _ if !word_start(text, at) => None,
         b'e' => web_token(text, at),
         b'b' | b'B' => bearer(text, at),
-        _ => SHAPES.iter().find_map(|shape| shaped(text, at, shape)),
+        _ => SHAPES.iter().find_map(|shape| shaped(text, at, shape)).or_else(|| spoken(text, at)),
     }
+}
+
+/// Hexadecimal digits behind a word for a secret and a blank: `token 0123...`. Without the word they may be the hash of a commit.
+fn spoken(text: &[u8], at: usize) -> Option<Hit<'static>> {
+    const WORDS: &[(&str, &str)] =
+        &[("token", "token"), ("key", "key"), ("secret", "secret"), ("password", "password"), ("apikey", "key")];
+    const LEAST: usize = 32;
+    const BLANKS: usize = 4;
+    let starts =
+        |word: &str| text.get(at..at + word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word.as_bytes()));
+    let (word, kind) = WORDS.iter().find(|(word, _)| starts(word))?;
+    let gap = at + word.len();
+    let blanks = text.get(gap..)?.iter().take(BLANKS).take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let end = Class::Alnum.end(text, gap + blanks);
+    let run = text.get(gap + blanks..end)?;
+    let drawn =
+        blanks > 0 && run.len() >= LEAST && run.iter().all(u8::is_ascii_hexdigit) && run.iter().any(u8::is_ascii_digit);
+    // `cache key 0123...` is a hash.
+    let before = text.get(..at)?.trim_ascii_end();
+    let last = before.len() - before.iter().rev().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let of_models = before.get(last..).is_some_and(super::names::is_of_models);
+    (drawn && !of_models).then(|| Hit::new(gap + blanks, end, kind, Class::Alnum))
 }
 
 fn shaped(text: &[u8], at: usize, Shape(start, class, least, most, digit): &Shape) -> Option<Hit<'static>> {

@@ -8,16 +8,15 @@ use std::fs;
 use std::path::Path;
 
 use super::expected::Expected;
-use super::{Kind, Mismatch, Progressed, Verified};
-use crate::archive::Progress;
+use super::{Kind, Mismatch, Progressed, Remedy, Verified};
 use crate::archive::disk::{self, Tree, is_aside};
 use crate::archive::journal::{self, Event, Journal, Tail};
-use crate::archive::lock;
 use crate::archive::manifest::{
     CAMPAIGN_FILE, CAMPAIGN_SCHEMA, CampaignWire, FileHash, INTERRUPTED_FOLDER, JOURNAL_FILE, PREPARED_FOLDER,
     PROBES_FOLDER, RUN_FILE, RUNS_FOLDER, RunWire, SEAL_FILE,
 };
-use crate::archive::writer::{PARENTS, unfinished};
+use crate::archive::writer::{FOLDERS, PARENTS, unfinished};
+use crate::archive::{FileName, Progress};
 use crate::error::Error;
 
 /// State during the verification of an archive.
@@ -31,22 +30,35 @@ pub(super) struct Look<'a> {
     pub(super) running: bool,
 }
 
-/// Verifies an archive.
-pub(super) fn verify(folder: &Path, progressed: Progressed<'_>) -> Result<Verified, Error> {
+/// Verifies an archive. `running` says that a collector is at work on it.
+pub(super) fn verify(folder: &Path, running: bool, progressed: Progressed<'_>) -> Result<Verified, Error> {
+    verify_as(folder, running, Expected::default(), progressed)
+}
+
+/// The same where `expected` knows of hashes that others have taken.
+pub(super) fn verify_as(
+    folder: &Path,
+    running: bool,
+    expected: Expected,
+    progressed: Progressed<'_>,
+) -> Result<Verified, Error> {
     let listed = |cause| Error::archive(format!("cannot list '{}'", folder.display())).because(cause);
-    let running = lock::held(folder) == Some(true);
     let mut verified = Verified::default();
     let journal = journal::read(folder).unwrap_or_else(|cause| {
         let (kind, what) = match cause.kind() {
             std::io::ErrorKind::NotFound => (Kind::Missing, "it was written, but is missing".to_owned()),
             _ => (Kind::Unreadable, cause.to_string()),
         };
-        verified.flaws.push(Mismatch::new(JOURNAL_FILE, kind, what));
+        let flaw = Mismatch::new(JOURNAL_FILE, kind, what);
+        // A crash before the first line leaves the file of the campaign alone.
+        let begun =
+            kind == Kind::Missing && !FOLDERS.into_iter().chain([SEAL_FILE]).any(|name| folder.join(name).exists());
+        verified.flaws.push(if begun { flaw.mended_by(Remedy::Resume) } else { flaw });
         journal::scan(&[])
     });
-    let tree = disk::tree(folder).map_err(listed)?;
+    let tree = disk::whole_tree(folder).map_err(listed)?;
     let progress = Progress::of(&journal.entries);
-    let mut look = Look { folder, journal, progress, tree, expected: Expected::default(), verified, running };
+    let mut look = Look { folder, journal, progress, tree, expected, verified, running };
     if running {
         look.pass_over_what_moves();
     }
@@ -57,33 +69,62 @@ pub(super) fn verify(folder: &Path, progressed: Progressed<'_>) -> Result<Verifi
     look.outcomes(plan.as_ref());
     look.seal();
     // Written when the campaign is over, and corrected as often as need be.
-    if look.tree.files.iter().any(|file| file == STUDY) {
+    if look.tree.files.iter().any(|file| *file == STUDY) {
         look.expected.checked(STUDY);
         look.verified.notes.push(format!("'{STUDY}' is text of the authors, so no hash of the archive covers it"));
     }
     let Look { tree, expected, mut verified, progress, .. } = look;
-    expected.hold(folder, &tree, &|path| extra(path, &progress), &mut verified, progressed);
+    verified.lost.clone_from(&progress.losses);
+    expected.hold(folder, &tree, &|path| extra(folder, path, &progress), &mut verified, progressed);
     Ok(verified)
 }
 
 /// The authors' text beside a campaign (see `docs/study.md`).
 const STUDY: &str = "study.md";
 
-/// Why an unlisted file may be there.
-fn extra(path: &str, progress: &Progress) -> String {
-    let parts: Vec<&str> = path.split('/').collect();
+/// Why an unlisted file or folder may be there, and what mends it. A campaign that is closed goes on no more, so nothing in it can be the rest
+/// of a crash.
+fn extra(folder: &Path, path: &FileName, progress: &Progress) -> (String, Remedy) {
+    let shown = path.to_string();
+    let parts: Vec<&str> = shown.split('/').collect();
+    let unlisted = || ("nothing in the archive lists it".to_owned(), Remedy::Remove);
+    let resume = |what: &str| (what.to_owned(), Remedy::Resume);
+    // Where a folder is expected, a file is none of ours.
+    let in_a_folder = parts.len() > 2 || fs::symlink_metadata(folder.join(path)).is_ok_and(|meta| meta.is_dir());
     match parts.as_slice() {
-        [parent, name, ..] if PARENTS.contains(parent) && unfinished(name).is_some() => {
-            "left by an earlier collector, --resume sets it aside".to_owned()
+        [name] if is_aside(name) && !in_a_folder => resume("left by an earlier collector, --resume removes it"),
+        _ if progress.closed => unlisted(),
+        [parent] if FOLDERS.contains(parent) => {
+            resume("nothing in it is listed yet, --resume removes it where it is empty")
         }
-        [RUNS_FOLDER, id, ..] if !progress.is_complete(id) => {
-            "the journal does not list this run, --resume adopts it if it is complete".to_owned()
+        [parent, name, ..] if PARENTS.contains(parent) && unfinished(name).is_some() && in_a_folder => {
+            resume("left by an earlier collector, --resume sets it aside")
         }
-        [RUNS_FOLDER, ..] => format!("{RUN_FILE} does not list it"),
-        [INTERRUPTED_FOLDER, ..] => "the journal does not list it".to_owned(),
-        [name] if is_aside(name) => "left by an earlier collector, --resume removes it".to_owned(),
-        _ => "nothing in the archive lists it".to_owned(),
+        [RUNS_FOLDER, id, ..] if progress.is_complete(id) => (format!("{RUN_FILE} does not list it"), Remedy::Remove),
+        [RUNS_FOLDER, id, ..] if in_a_folder => {
+            if progress.in_flight.as_deref() == Some(*id) || progress.lost.contains_key(*id) {
+                resume("the journal does not list this run, --resume adopts it if it is complete")
+            } else {
+                ("the journal has no line that this run was begun".to_owned(), Remedy::Remove)
+            }
+        }
+        [PROBES_FOLDER | PREPARED_FOLDER, ..] if in_a_folder && !is_listed(&parts, progress) => {
+            resume("the journal does not list it, --resume sets it aside")
+        }
+        [INTERRUPTED_FOLDER, name, ..]
+            if in_a_folder && !progress.set_aside.contains(&format!("{INTERRUPTED_FOLDER}/{name}")) =>
+        {
+            resume("the journal does not list it, --resume does")
+        }
+        [INTERRUPTED_FOLDER, ..] => ("the journal does not list it".to_owned(), Remedy::Remove),
+        _ => unlisted(),
     }
+}
+
+/// Whether the journal lists the folder that a path is in, two names deep.
+fn is_listed(parts: &[&str], progress: &Progress) -> bool {
+    let folder = parts.get(..2).unwrap_or(parts).join("/");
+    progress.probed.values().chain(progress.prepared.values()).any(|known| *known == folder)
 }
 
 impl Look<'_> {
@@ -111,7 +152,15 @@ impl Look<'_> {
             self.expected.pass_over(format!("{INTERRUPTED_FOLDER}/{}-", run.replace('/', "-")));
             self.verified.notes.push(format!("'{run}' is in flight and was skipped"));
         }
-        let paths: Vec<String> = self.tree.folders.iter().chain(&self.tree.files).cloned().collect();
+        // Names of other bytes are in no folder of ours that moves.
+        let paths: Vec<String> = self
+            .tree
+            .folders
+            .iter()
+            .chain(&self.tree.files)
+            .filter_map(|path| path.text())
+            .map(str::to_owned)
+            .collect();
         for path in paths {
             let parts: Vec<&str> = path.split('/').collect();
             match parts.as_slice() {
@@ -138,17 +187,20 @@ impl Look<'_> {
         self.verified.bytes += self.journal.bytes;
         match self.journal.tail.clone() {
             Tail::Whole => {}
+            Tail::Torn { line, .. } if self.progress.closed && !self.running => {
+                self.flaw(JOURNAL_FILE, Kind::Changed, format!("line {line} was added after the campaign was closed"))
+            }
             Tail::Unended => {
                 self.verified.notes.push(format!("the last line of {JOURNAL_FILE} has no end, --resume adds it"))
             }
             Tail::Torn { line, bytes, ended: false, .. } => self.verified.notes.push(format!(
                 "line {line} of {JOURNAL_FILE} is incomplete after {bytes} bytes, as after a crash, --resume closes it"
             )),
-            Tail::Torn { line, bytes, .. } => self.flaw(
-                JOURNAL_FILE,
-                Kind::Changed,
-                format!("from line {line} on, {bytes} bytes are not lines of a journal"),
-            ),
+            Tail::Torn { line, bytes, .. } => {
+                let what = format!("from line {line} on, {bytes} bytes are not lines of a journal");
+                let flaw = Mismatch::new(JOURNAL_FILE, Kind::Changed, what);
+                self.verified.flaws.push(flaw.mended_by(Remedy::Resume));
+            }
             Tail::Damaged { line, why } => self.flaw(JOURNAL_FILE, Kind::Changed, format!("line {line}: {why}")),
         }
         let unknown: Vec<String> = self
@@ -161,8 +213,7 @@ impl Look<'_> {
             })
             .collect();
         self.verified.notes.extend(unknown);
-        let closed = self.journal.entries.iter().position(|entry| matches!(entry.event, Some(Event::Closed { .. })));
-        if let Some(after) = closed.and_then(|at| self.journal.entries.get(at + 1)).map(|entry| entry.line) {
+        if let Some(after) = self.added_after_the_end() {
             self.flaw(
                 JOURNAL_FILE,
                 Kind::Contradiction,
@@ -171,17 +222,32 @@ impl Look<'_> {
         }
     }
 
-    /// `campaign.json` against the line `created`.
+    /// The line after the end of the campaign, where it was not reopened. Lines before an accepted loss of the journal say nothing any more.
+    fn added_after_the_end(&self) -> Option<u64> {
+        let (mut closed, mut added) = (false, None);
+        for entry in &self.journal.entries {
+            match &entry.event {
+                Some(Event::Reopened { .. }) => closed = false,
+                Some(Event::Lost { path, .. }) if path == JOURNAL_FILE => added = None,
+                _ if closed => added = added.or(Some(entry.line)),
+                _ => {}
+            }
+            closed |= matches!(entry.event, Some(Event::Closed { .. }));
+        }
+        added
+    }
+
+    /// `campaign.json` against the line that recorded it.
     fn campaign(&mut self) -> Option<CampaignWire> {
-        let created = self.journal.entries.iter().find_map(|entry| match &entry.event {
-            Some(Event::Created { campaign_sha256 }) => Some(campaign_sha256.clone()),
-            _ => None,
-        });
-        match created {
-            Some(sha256) => self.expected.file(CAMPAIGN_FILE, &sha256),
+        match journal::recorded_campaign(&self.journal.entries) {
+            Some(sha256) => self.expected.file(CAMPAIGN_FILE, sha256),
             None => {
                 self.expected.checked(CAMPAIGN_FILE);
-                self.flaw(JOURNAL_FILE, Kind::Missing, format!("it has no line with the hash of {CAMPAIGN_FILE}"));
+                let what = format!("it has no line with the hash of {CAMPAIGN_FILE}");
+                let flaw = Mismatch::new(JOURNAL_FILE, Kind::Missing, what);
+                // The first line is written again where a crash tore it.
+                let begun = self.journal.entries.is_empty();
+                self.verified.flaws.push(if begun { flaw.mended_by(Remedy::Resume) } else { flaw });
             }
         }
         let campaign: CampaignWire = serde_json::from_slice(&fs::read(self.folder.join(CAMPAIGN_FILE)).ok()?)
@@ -230,14 +296,14 @@ impl Look<'_> {
     fn listed(&mut self, folder: &str, files: &[FileHash]) {
         for file in files {
             // A path that leads elsewhere would have other files hashed in its name.
-            if file.path.split('/').any(|part| matches!(part, "" | "." | "..")) {
+            if file.path.is_below() {
+                self.expected.file(file.path.inside(folder), &file.sha256);
+            } else {
                 self.flaw(
                     folder,
                     Kind::Contradiction,
                     format!("it lists '{}', which is not a path below it", file.path),
                 );
-            } else {
-                self.expected.file(format!("{folder}/{}", file.path), &file.sha256);
             }
         }
     }
@@ -257,6 +323,15 @@ impl Look<'_> {
                     self.expected.may_be(parent);
                 }
                 Some(Event::Started { .. }) => self.expected.may_be(RUNS_FOLDER),
+                Some(Event::Lost { path, left, .. }) => {
+                    listed.retain(|(folder, _)| folder != path);
+                    let parent = path.split_once('/').map_or(path.as_str(), |(parent, _)| parent);
+                    if parent == INTERRUPTED_FOLDER && !left.is_empty() {
+                        listed.push((path.clone(), left.clone()));
+                    } else if FOLDERS.contains(&parent) {
+                        self.expected.may_be(parent);
+                    }
+                }
                 _ => {}
             }
         }

@@ -14,11 +14,14 @@ mod several;
 mod site;
 mod whole;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::manifest::{CAMPAIGN_FILE, JOURNAL_FILE};
+use self::expected::Expected;
+use super::manifest::{CAMPAIGN_FILE, JOURNAL_FILE, LossWire, RUN_FILE, RunWire};
+use super::{FileName, disk, lock, shown};
 use crate::error::Error;
 
 /// The list of hashes of a site, below its folder.
@@ -33,6 +36,9 @@ pub struct Verified {
     pub flaws: Vec<Mismatch>,
     /// Remarks that are no flaw.
     pub notes: Vec<String>,
+    /// What is lost by the word of the owner, as the journal records it. What is there was checked without it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<LossWire>,
     /// Files whose bytes were checked against a hash.
     pub files: u64,
     pub bytes: u64,
@@ -95,6 +101,22 @@ pub struct Mismatch {
     pub kind: Kind,
     /// The difference, in words.
     pub what: String,
+    /// What mends it.
+    pub remedy: Remedy,
+}
+
+/// What mends a flaw.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Remedy {
+    /// A crash left it so, and `collect --resume` goes on from it.
+    Resume,
+    /// A copy of what was written.
+    Restore,
+    /// It does not belong there and is moved away.
+    Remove,
+    /// The inputs and the program that the site was made with.
+    Inputs,
 }
 
 /// Kinds of flaws.
@@ -130,8 +152,19 @@ impl Kind {
 }
 
 impl Mismatch {
-    fn new(path: impl Into<String>, kind: Kind, what: impl Into<String>) -> Self {
-        Self { path: path.into(), kind, what: what.into() }
+    /// A flaw with the usual remedy of its kind.
+    pub fn new(path: impl Into<String>, kind: Kind, what: impl Into<String>) -> Self {
+        let remedy = match kind {
+            Kind::Extra => Remedy::Remove,
+            Kind::Differs => Remedy::Inputs,
+            Kind::Changed | Kind::Missing | Kind::Unreadable | Kind::Contradiction => Remedy::Restore,
+        };
+        Self { path: path.into(), kind, what: what.into(), remedy }
+    }
+
+    /// The same flaw, which something else mends.
+    fn mended_by(self, remedy: Remedy) -> Self {
+        Self { remedy, ..self }
     }
 }
 
@@ -155,7 +188,7 @@ pub fn verify(folder: &Path, made_from: &[PathBuf], progressed: Progressed<'_>) 
             .hint("use --archive only with a site that was made from it"));
     }
     let mut verified = if is_archive(folder) {
-        campaign::verify(folder, progressed)?
+        campaign::verify(folder, lock::held(folder) == Some(true), progressed)?
     } else if is_site {
         site::verify(folder, made_from, progressed)?
     } else {
@@ -164,6 +197,59 @@ pub fn verify(folder: &Path, made_from: &[PathBuf], progressed: Progressed<'_>) 
     verified.flaws.sort();
     verified.flaws.dedup();
     Ok(verified)
+}
+
+/// Verifies the archive of a campaign for the one who holds its lock.
+///
+/// # Errors
+/// When the folder cannot be listed. Everything else is a flaw.
+pub(super) fn held(folder: &Path, progressed: Progressed<'_>) -> Result<Verified, Error> {
+    let mut verified = campaign::verify(folder, false, progressed)?;
+    verified.flaws.sort();
+    verified.flaws.dedup();
+    Ok(verified)
+}
+
+/// Verifies the archive of a campaign for one who has read its files: `sums` are their hashes by path below it. Whatever else lies among the
+/// runs is read here. Of what lies aside of them only the presence is checked.
+///
+/// # Errors
+/// When the folder cannot be listed. Everything else is a flaw.
+pub(super) fn with_sums(folder: &Path, sums: BTreeMap<FileName, String>) -> Result<Verified, Error> {
+    let running = lock::held(folder) == Some(true);
+    let mut verified = campaign::verify_as(folder, running, Expected::of_runs(sums), &mut |_, _| {})?;
+    verified.flaws.sort();
+    verified.flaws.dedup();
+    Ok(verified)
+}
+
+/// Holds the folder of one run against what its `run.json` lists, for one who has read its files.
+///
+/// # Errors
+/// When the folder cannot be listed. Everything else is a flaw.
+pub(super) fn run_with_sums(
+    folder: &Path,
+    run: &RunWire,
+    sums: BTreeMap<FileName, String>,
+) -> Result<Vec<Mismatch>, Error> {
+    let tree = disk::whole_tree(folder)
+        .map_err(|cause| Error::archive(format!("cannot list '{}'", shown(folder))).because(cause))?;
+    let mut verified = Verified::default();
+    let mut expected = Expected::knowing(sums);
+    expected.checked(RUN_FILE);
+    for file in &run.files {
+        // A path that leads elsewhere would have other files hashed in its name.
+        if file.path.is_below() {
+            expected.file(&file.path, &file.sha256);
+        } else {
+            let what = format!("it lists '{}', which is not a path below it", file.path);
+            verified.flaws.push(Mismatch::new(RUN_FILE, Kind::Contradiction, what));
+        }
+    }
+    let extra = |_: &FileName| (format!("{RUN_FILE} does not list it"), Remedy::Remove);
+    expected.hold(folder, &tree, &extra, &mut verified, &mut |_, _| {});
+    verified.flaws.sort();
+    Ok(verified.flaws)
 }
 
 fn is_archive(folder: &Path) -> bool {

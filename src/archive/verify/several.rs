@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 use walkdir::{DirEntry, WalkDir};
 
 use super::{Below, Kind, Mismatch, Progressed, Runs, State, Verified, campaign, is_archive};
+use crate::archive::FileName;
 use crate::archive::discover::{is_hidden, is_site};
+use crate::archive::lock;
+use crate::archive::manifest::LossWire;
 use crate::error::Error;
 
 /// Verifies every archive below a folder. Files outside an archive have no hash to hold them against: they are counted and named.
@@ -48,7 +51,7 @@ pub(super) fn verify(folder: &Path, progressed: Progressed<'_>) -> Result<Verifi
     }
     for archive in archives {
         let path = below(folder, &archive);
-        let mut verified = campaign::verify(&archive, progressed)?;
+        let mut verified = campaign::verify(&archive, lock::held(&archive) == Some(true), progressed)?;
         verified.flaws.sort();
         verified.flaws.dedup();
         all.files += verified.files;
@@ -58,6 +61,8 @@ pub(super) fn verify(folder: &Path, progressed: Progressed<'_>) -> Result<Verifi
             verified.flaws.iter().map(|flaw| Mismatch { path: format!("{path}/{}", flaw.path), ..flaw.clone() }),
         );
         all.notes.extend(verified.notes.iter().map(|note| format!("{path}: {note}")));
+        let below = |loss: &LossWire| LossWire { path: format!("{path}/{}", loss.path), ..loss.clone() };
+        all.lost.extend(verified.lost.iter().map(below));
         all.archives.push(Below { path, verified });
     }
     if let Some(first) = loose.first() {
@@ -75,7 +80,7 @@ fn passed_over(entry: &DirEntry) -> bool {
 }
 
 fn below(folder: &Path, path: &Path) -> String {
-    path.strip_prefix(folder).unwrap_or(path).to_string_lossy().into_owned()
+    FileName::below(folder, path).to_string()
 }
 
 impl Runs {

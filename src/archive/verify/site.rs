@@ -9,11 +9,13 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::expected::Expected;
-use super::{Kind, Mismatch, Progressed, SUMS, State, Verified};
-use crate::archive::{Discovery, Found, discover, disk};
+use super::{Kind, Mismatch, Progressed, Remedy, SUMS, State, Verified};
+use crate::archive::{Discovery, FileName, Found, discover, disk};
 use crate::error::Error;
 
 const ANALYSIS: &str = "data/analysis.json";
+/// Files of others that a note names. The rest is counted.
+const NAMED: usize = 3;
 /// Length of a SHA-256 in hexadecimal.
 const HEX: usize = 64;
 
@@ -23,32 +25,43 @@ pub(super) fn verify(folder: &Path, made_from: &[PathBuf], progressed: Progresse
     let mut verified = Verified { state: State::Site, ..Verified::default() };
     let mut expected = Expected::default();
     expected.checked(SUMS);
-    match std::fs::read_to_string(folder.join(SUMS)) {
-        Ok(text) => sums(&text, &mut expected, &mut verified),
+    match std::fs::read(folder.join(SUMS)) {
+        Ok(list) => sums(&list, &mut expected, &mut verified),
         Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {}
         Err(cause) => verified.flaws.push(Mismatch::new(SUMS, Kind::Unreadable, cause.to_string())),
     }
-    let tree = disk::tree(folder).map_err(listed)?;
-    expected.hold(folder, &tree, &|_| format!("{SUMS} does not list it"), &mut verified, progressed);
+    let (tree, others) = expected.part(disk::whole_tree(folder).map_err(listed)?);
+    let extra = |_: &FileName| (format!("{SUMS} does not list it"), Remedy::Remove);
+    expected.hold(folder, &tree, &extra, &mut verified, progressed);
+    verified.notes.extend(of_others(&others));
     if !made_from.is_empty() {
         inputs(folder, &discover(made_from)?, &mut verified);
     }
     Ok(verified)
 }
 
+/// What people keep in the folder of a site, such as `CNAME`, is no flaw: `analyse` leaves it where it is. Nothing vouches for it either.
+fn of_others(names: &[FileName]) -> Option<String> {
+    let more = names.len().saturating_sub(NAMED);
+    let named: Vec<String> = names.iter().take(NAMED).map(ToString::to_string).collect();
+    let (files, were) = if names.len() == 1 { ("file", "was") } else { ("files", "were") };
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!names.is_empty())
+        .then(|| format!("{} {files} not listed in {SUMS} {were} not checked: {}{more}", names.len(), named.join(", ")))
+}
+
 /// Every line of the list. The list itself must be as it was written, sorted and without anything between.
-fn sums(text: &str, expected: &mut Expected, verified: &mut Verified) {
+fn sums(list: &[u8], expected: &mut Expected, verified: &mut Verified) {
     verified.files += 1;
-    verified.bytes += text.len() as u64;
-    let mut before: Option<&str> = None;
-    for (number, line) in (1u64..).zip(text.split_inclusive('\n')) {
-        let parsed = line.strip_suffix('\n').and_then(|line| line.split_once("  ")).filter(|(sha256, path)| {
-            let outside = path.split('/').any(|part| matches!(part, "" | "." | ".."));
-            is_sha256(sha256) && !outside && before.is_none_or(|before| before < *path)
+    verified.bytes += list.len() as u64;
+    let mut before: Option<FileName> = None;
+    for (number, line) in (1u64..).zip(list.split_inclusive(|byte| *byte == b'\n')) {
+        let parsed = line.strip_suffix(b"\n").and_then(entry).filter(|(sha256, path)| {
+            is_sha256(sha256) && path.is_below() && before.as_ref().is_none_or(|before| before < path)
         });
         match parsed {
             Some((sha256, path)) => {
-                expected.file(path, sha256);
+                expected.file(&path, sha256);
                 before = Some(path);
             }
             None => verified.flaws.push(Mismatch::new(
@@ -61,6 +74,34 @@ fn sums(text: &str, expected: &mut Expected, verified: &mut Verified) {
     if before.is_none() {
         verified.flaws.push(Mismatch::new(SUMS, Kind::Changed, "it lists nothing"));
     }
+}
+
+/// Hash and path of a line as `sha256sum` writes it. A line begins with a backslash where its path has backslashes or ends of lines, which
+/// are then escaped.
+fn entry(line: &[u8]) -> Option<(&str, FileName)> {
+    let (escaped, line) = line.strip_prefix(b"\\").map_or((false, line), |line| (true, line));
+    let (sha256, path) = line.split_at_checked(HEX)?;
+    let path = path.strip_prefix(b"  ")?;
+    let path = if escaped { unescaped(path)? } else { path.to_vec() };
+    Some((std::str::from_utf8(sha256).ok()?, FileName::new(path)))
+}
+
+fn unescaped(path: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(path.len());
+    let mut rest = path.iter();
+    while let Some(byte) = rest.next() {
+        if *byte != b'\\' {
+            out.push(*byte);
+            continue;
+        }
+        out.push(match rest.next()? {
+            b'\\' => b'\\',
+            b'n' => b'\n',
+            b'r' => b'\r',
+            _ => return None,
+        });
+    }
+    Some(out)
 }
 
 fn is_sha256(text: &str) -> bool {
@@ -141,5 +182,28 @@ impl<'a> Unnamed<'a> {
         let (_, file) = hashes.iter().find(|(hash, file)| hash == sha256 && !self.taken.contains(&file.path))?;
         self.taken.insert(file.path.clone());
         Some(file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_as_sha256sum_writes_it() {
+        let sha256 = "5f".repeat(32);
+        for (start, path, name) in [
+            ("", &b"data/a b.csv"[..], &b"data/a b.csv"[..]),
+            ("", b"\xf6", b"\xf6"),
+            ("\\", b"a\\nb\\\\c\\r", b"a\nb\\c\r"),
+            // Without a backslash at the start of the line, those in the path are its own.
+            ("", b"a\\n", b"a\\n"),
+        ] {
+            let line = [start.as_bytes(), sha256.as_bytes(), b"  ", path].concat();
+            assert_eq!(entry(&line), Some((sha256.as_str(), FileName::new(name))), "{line:?}");
+        }
+        for odd in [&b""[..], b"5f5f  a", &[b"\\", sha256.as_bytes(), b"  a\\x"].concat()] {
+            assert_eq!(entry(odd), None, "{odd:?}");
+        }
     }
 }

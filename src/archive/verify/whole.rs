@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use super::campaign::Look;
-use super::{Kind, Runs, State};
+use super::{Kind, Mismatch, Remedy, Runs, State};
 use crate::archive::journal::{Event, is_chained};
 use crate::archive::manifest::{
     CAMPAIGN_FILE, CampaignWire, JOURNAL_FILE, RUNS_FOLDER, SEAL_FILE, SEAL_SCHEMA, SealWire,
@@ -20,11 +20,19 @@ impl Look<'_> {
         let mut ended: BTreeSet<&str> = BTreeSet::new();
         let mut twice = Vec::new();
         for entry in &self.journal.entries {
-            if let Some(Event::Finished { run, .. } | Event::Failed { run, .. } | Event::Adopted { run, .. }) =
-                &entry.event
-                && !ended.insert(run)
-            {
-                twice.push((entry.line, run.clone()));
+            match &entry.event {
+                Some(Event::Finished { run, .. } | Event::Failed { run, .. } | Event::Adopted { run, .. })
+                    if !ended.insert(run) =>
+                {
+                    twice.push((entry.line, run.clone()));
+                }
+                // A lost run is made again.
+                Some(Event::Lost { run: Some(run), .. }) => {
+                    ended.remove(run.as_str());
+                }
+                // What stands before it says nothing any more.
+                Some(Event::Lost { path, .. }) if path == JOURNAL_FILE => twice.clear(),
+                _ => {}
             }
         }
         let plan = campaign.map(|campaign| campaign.plan.as_slice()).unwrap_or_default();
@@ -57,10 +65,12 @@ impl Look<'_> {
                 );
             }
         }
-        let closed = self.journal.entries.iter().find_map(|entry| match entry.event {
+        let closed = self.journal.entries.iter().rev().find_map(|entry| match entry.event {
             Some(Event::Closed { finished, failed }) => Some((finished, failed)),
             _ => None,
         });
+        // A campaign that was reopened has other counts until it is closed again.
+        let closed = closed.filter(|_| self.progress.closed);
         let counted = (count(self.progress.finished.len()), count(self.progress.failed.len()));
         if let Some(said) = closed.filter(|said| *said != counted) {
             let what = format!(
@@ -78,13 +88,20 @@ impl Look<'_> {
             Ok(bytes) => bytes,
             Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
                 if self.progress.closed && !self.running {
-                    self.flaw(SEAL_FILE, Kind::Missing, "the campaign is closed but has no seal, --resume writes it");
+                    let what = "the campaign is closed but has no seal, --resume writes it";
+                    let flaw = Mismatch::new(SEAL_FILE, Kind::Missing, what);
+                    self.verified.flaws.push(flaw.mended_by(Remedy::Resume));
                 }
                 return;
             }
             Err(cause) => return self.flaw(SEAL_FILE, Kind::Unreadable, cause.to_string()),
         };
         self.expected.checked(SEAL_FILE);
+        if !self.progress.closed && self.is_void(&hash(&bytes)) {
+            let what = "the journal says that this seal is void, --resume removes it";
+            let flaw = Mismatch::new(SEAL_FILE, Kind::Extra, what);
+            return self.verified.flaws.push(flaw.mended_by(Remedy::Resume));
+        }
         if self.running && !self.progress.closed {
             return;
         }
@@ -116,6 +133,7 @@ impl Look<'_> {
             ("journal_sha256", seal.journal_sha256 == self.journal.sha256),
             ("campaign_sha256", seal.campaign_sha256 == campaign),
             ("runs", seal.runs == runs),
+            ("lost", seal.lost == self.progress.losses),
         ] {
             if !same {
                 self.flaw(SEAL_FILE, Kind::Contradiction, format!("'{name}' is not that of the archive"));
@@ -128,5 +146,13 @@ impl Look<'_> {
                 "it does not match the chain of the journal: the seal or the journal was changed",
             );
         }
+    }
+
+    /// Whether a seal is the one that was given up when the campaign was opened again.
+    fn is_void(&self, sha256: &str) -> bool {
+        self.journal.entries.iter().rev().any(|entry| match &entry.event {
+            Some(Event::Reopened { seal_sha256, .. }) => seal_sha256.as_deref() == Some(sha256),
+            _ => false,
+        })
     }
 }

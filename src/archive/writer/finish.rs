@@ -8,11 +8,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{Extra, Writer, aside};
-use crate::archive::Tally;
 use crate::archive::disk::{self, Tree};
 use crate::archive::journal::Event;
-use crate::archive::manifest::{DroppedWire, FileHash, RUN_FILE, RUN_SCHEMA, RunWire};
+use crate::archive::manifest::{DroppedWire, FileHash, PackedWire, RUN_FILE, RUN_SCHEMA, RunWire};
 use crate::archive::read::hash;
+use crate::archive::retain::moved;
+use crate::archive::{FileName, Tally};
 use crate::error::Error;
 
 /// A run that is complete.
@@ -32,6 +33,7 @@ pub(super) struct Ready {
     pub dropped: Vec<DroppedWire>,
     pub masked: Tally,
     pub blotted: Vec<String>,
+    pub not_searched: Vec<PackedWire>,
 }
 
 impl Writer<'_> {
@@ -52,6 +54,7 @@ impl Writer<'_> {
         run.interrupted_before = self.progress.interrupted.get(id).copied().unwrap_or(0);
         run.files = ready.files;
         run.dropped = ready.dropped;
+        run.not_searched = ready.not_searched;
         ready.masked.into_iter().for_each(|(kind, times)| *run.masked.entry(kind).or_default() += times);
         let mut bytes = serde_json::to_vec_pretty(&run).map_err(|cause| stopped(cause.into()))?;
         bytes.push(b'\n');
@@ -94,15 +97,18 @@ impl Writer<'_> {
                 format!("'{path}' may not be rewritten by this user"),
             ));
         }
+        let not_searched =
+            swept.packed.into_iter().map(|(path, form)| PackedWire { path, form: form.to_owned() }).collect();
         for wire in &mut dropped {
             // Nothing was left to be counted of them. Their names and reasons are masked all the same.
-            wire.path = self.session.mask.text(&wire.path, &mut Tally::new());
+            wire.path = FileName::new(self.session.mask.bytes(wire.path.as_bytes(), &mut Tally::new()));
             wire.why = self.session.mask.text(&wire.why, &mut Tally::new());
         }
+        dropped.extend(swept.moved.into_iter().map(moved));
         self.session.retention.pack(folder)?;
         let Tree { files, folders, .. } = disk::tree(folder)?;
         let mut hashes = Vec::with_capacity(files.len());
-        for path in files.into_iter().filter(|path| but != Some(path.as_str())) {
+        for path in files.into_iter().filter(|path| but.is_none_or(|but| *path != *but)) {
             let file = folder.join(&path);
             disk::sync_file(&file)?;
             hashes.push(FileHash { sha256: disk::sha256_of(&file)?.0, path });
@@ -112,7 +118,7 @@ impl Writer<'_> {
             disk::sync_folder(&folder.join(inner))?;
         }
         disk::sync_folder(folder)?;
-        Ok(Ready { files: hashes, dropped, masked, blotted: swept.blotted })
+        Ok(Ready { files: hashes, dropped, masked, blotted: swept.blotted, not_searched })
     }
 
     /// Gives a finished folder its final name, and puts the name on disk.

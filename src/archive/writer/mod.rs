@@ -11,6 +11,7 @@
 //! Everything that goes into the archive passes the session's [`Mask`] here, so that no caller can forget it.
 
 mod begin;
+mod damage;
 mod finish;
 mod open;
 mod settle;
@@ -25,12 +26,14 @@ use super::manifest::{
     INTERRUPTED_FOLDER, PREPARED_FOLDER, PROBES_FOLDER, PlannedRun, RUNS_FOLDER, SEAL_FILE, SEAL_SCHEMA, SealWire,
 };
 use super::mask::Mask;
+use super::verify::{self, Progressed};
 use super::{Progress, Retention};
 use crate::error::{Error, Kind};
 
 pub use begin::Extra;
+pub use damage::Damage;
 pub use finish::Finished;
-pub use open::read_campaign;
+pub use open::{expect_campaign, read_campaign};
 
 /// Difference between wall clock and monotonic clock that is reported, seconds. It allows a leap second and some adjusting.
 const JUMP_S: f64 = 2.0;
@@ -63,6 +66,10 @@ pub struct Writer<'a> {
     last: Option<Moment>,
     /// Leftovers may lie around. Nothing is begun before [`Writer::settle`].
     unsettled: bool,
+    /// Parts that did not fit their record when the archive was taken up, and that were not given up.
+    damages: Vec<Damage>,
+    /// What does not fit is given up.
+    gives_up: bool,
     /// Released last.
     _lock: Lock,
 }
@@ -76,6 +83,16 @@ impl Writer<'_> {
     /// How far the campaign has come.
     pub fn progress(&self) -> &Progress {
         &self.progress
+    }
+
+    /// Parts that did not fit their record when the archive was taken up. With any of them it cannot be sealed.
+    pub fn damages(&self) -> &[Damage] {
+        &self.damages
+    }
+
+    /// The error for those parts. Absent where everything fitted, or was given up.
+    pub fn damaged(&self) -> Option<Error> {
+        (!self.damages.is_empty()).then(|| self.unsound(&self.damages))
     }
 
     /// The mask for everything that is written.
@@ -118,6 +135,7 @@ impl Writer<'_> {
             Event::Interrupted { run, folder, files, dropped, why } => {
                 Event::Interrupted { run, folder, files, dropped, why: text(why) }
             }
+            Event::Lost { path, run, files, left, why } => Event::Lost { path, run, files, left, why: text(why) },
             Event::Stopped { why } => Event::Stopped { why: text(why) },
             other => other,
         }
@@ -132,17 +150,29 @@ impl Writer<'_> {
         self.log(Event::Skipped { run: id.to_owned(), why: why.to_owned() })
     }
 
-    /// Seals the archive: every planned run is accounted for, and nothing more will be written.
+    /// Seals the archive: every planned run is accounted for, everything fits its record, and nothing more will be written. It is told
+    /// how far the check before the seal is.
     ///
     /// # Errors
-    /// When planned runs have no outcome. When the seal cannot be written, in which case `--resume` writes it.
-    pub fn close(&mut self) -> Result<(), Error> {
+    /// When planned runs have no outcome, or something in the archive does not fit its record. When the seal cannot be written, in which case
+    /// `--resume` writes it.
+    pub fn close(&mut self, progressed: Progressed<'_>) -> Result<(), Error> {
         self.expect_settled()?;
         let left = self.progress.left(&self.plan);
         if let Some(first) = left.first() {
             return Err(Error::archive(format!("'{}' cannot be sealed", self.folder.display()))
                 .detail(format!("{} planned runs have no outcome, the first is '{}'", left.len(), first.id))
                 .hint("run them with --resume"));
+        }
+        if self.progress.closed && self.folder.join(SEAL_FILE).exists() {
+            // It was checked when it was opened, or sealed by this collector.
+            return Ok(());
+        }
+        let unsealed = |flaw: &verify::Mismatch| flaw.path == SEAL_FILE && flaw.kind == verify::Kind::Missing;
+        let flaws = self.flaws(progressed)?.into_iter().filter(|flaw| !unsealed(flaw));
+        let damages = Damage::of(flaws, &self.progress, &self.plan);
+        if !damages.is_empty() {
+            return Err(self.unsound(&damages));
         }
         if !self.progress.closed {
             let (finished, failed) = (self.progress.finished.len() as u64, self.progress.failed.len() as u64);
@@ -162,6 +192,7 @@ impl Writer<'_> {
             journal_bytes,
             campaign_sha256: self.campaign_sha256.clone(),
             runs: (self.progress.finished.len() + self.progress.failed.len()) as u64,
+            lost: self.progress.losses.clone(),
         };
         let object = serde_json::to_vec(&seal).map_err(|cause| self.failed("seal", &self.folder, cause.into()))?;
         disk::put(&self.folder, SEAL_FILE, &chained(&digest, &object))

@@ -7,13 +7,15 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::damage::Damage;
 use super::{FOLDERS, Session, Writer};
-use crate::archive::Progress;
 use crate::archive::disk::{self, is_aside, trouble};
-use crate::archive::journal::{Appender, Entry, Event};
+use crate::archive::journal::{self, Appender, Entry, Event};
 use crate::archive::lock::Lock;
 use crate::archive::manifest::{CAMPAIGN_FILE, CAMPAIGN_SCHEMA, CampaignWire, JOURNAL_FILE, SEAL_FILE};
 use crate::archive::read::hash;
+use crate::archive::verify::{Progressed, Remedy};
+use crate::archive::{FileName, Progress};
 use crate::error::{Error, Place};
 
 const NOTHING: &str = "nothing was started";
@@ -28,7 +30,16 @@ pub fn read_campaign(folder: &Path) -> Result<CampaignWire, Error> {
         let error = Error::archive(format!("'{}' is not an archive of a campaign", folder.display()));
         match cause.kind() {
             io::ErrorKind::NotFound => {
-                error.detail(format!("it has no {CAMPAIGN_FILE}")).hint("begin one without --resume")
+                let mut others = FOLDERS.into_iter().chain([JOURNAL_FILE, SEAL_FILE]);
+                match others.find(|name| folder.join(name).exists()) {
+                    None => error.detail(format!("it has no {CAMPAIGN_FILE}")).hint("begin one without --resume"),
+                    Some(name) => Error::archive(format!("'{}' has lost its {CAMPAIGN_FILE}", folder.display()))
+                        .detail(format!("'{name}' exists"))
+                        .hint(
+                            "restore the file from a copy. Without it nothing shows the plan, so collect anew with \
+                             --archive ANOTHER-FOLDER",
+                        ),
+                }
             }
             _ => error.because(cause),
         }
@@ -39,7 +50,7 @@ pub fn read_campaign(folder: &Path) -> Result<CampaignWire, Error> {
 fn campaign_from(path: &Path, bytes: &[u8]) -> Result<CampaignWire, Error> {
     let campaign: CampaignWire = serde_json::from_slice(bytes).map_err(|cause| {
         Error::archive(format!("cannot read '{}'", path.display()))
-            .hint("`sparkbench verify` says what else of the archive was changed")
+            .hint("restore the file from a copy. `sparkbench verify` says what else of the archive was changed")
             .because(cause)
     })?;
     if campaign.schema != CAMPAIGN_SCHEMA {
@@ -72,7 +83,7 @@ impl<'a> Writer<'a> {
             disk::sync_folder(parent).map_err(failed)?;
         }
         disk::put(folder, CAMPAIGN_FILE, &bytes).map_err(failed)?;
-        let mut writer = Self::over(folder.clone(), lock, campaign, hash(&bytes), session)?.0;
+        let mut writer = Self::over(folder.clone(), lock, campaign, hash(&bytes), session, false)?.0;
         writer.introduce(None)?;
         Ok(writer)
     }
@@ -81,23 +92,56 @@ impl<'a> Writer<'a> {
     /// opened and left as it is ([`Progress::closed`]). Runs in flight are left where they are until [`Writer::settle`], so that what
     /// still writes to them can be ended first.
     ///
+    /// With `accept_loss`, what does not fit its record is given up: each part of it gets a line in the journal, a lost run has no result any
+    /// more, and a campaign that was complete is open again. `progressed` is told how far the check of all files is.
+    ///
     /// # Errors
-    /// When it is no archive, another collector holds it, or what is written does not fit together.
-    pub fn resume(folder: &Path, session: Session<'a>) -> Result<(Self, CampaignWire, Progress), Error> {
+    /// When it is no archive, another collector holds it, or what is written does not fit together. Runs that were changed or removed are no
+    /// error while planned runs are left. They are in [`Writer::damages`], and the archive is not sealed with them. With `accept_loss` only
+    /// where `campaign.json` cannot be read, or something cannot be written.
+    pub fn resume(
+        folder: &Path,
+        session: Session<'a>,
+        accept_loss: bool,
+        progressed: Progressed<'_>,
+    ) -> Result<(Self, CampaignWire, Progress), Error> {
         let failed = |cause| trouble("open", folder, "nothing was changed", cause);
         let campaign = read_campaign(folder)?;
         let folder = &folder.canonicalize().map_err(failed)?;
         let lock = Lock::take(folder)?;
         let bytes = fs::read(folder.join(CAMPAIGN_FILE)).map_err(failed)?;
-        expect_journal(folder)?;
+        if !accept_loss {
+            expect_journal(folder)?;
+        }
         disk::clear_asides(folder).map_err(failed)?;
-        let (mut writer, entries) = Self::over(folder.clone(), lock, campaign.clone(), hash(&bytes), session)?;
-        writer.expect_same_campaign(&entries)?;
-        if writer.progress.closed {
+        let campaign_sha256 = hash(&bytes);
+        let (mut writer, entries) =
+            Self::over(folder.clone(), lock, campaign.clone(), campaign_sha256, session, accept_loss)?;
+        if !accept_loss {
+            expect_recorded(folder, &entries, &writer.campaign_sha256)?;
+        }
+        writer.remove_void_seal(&entries)?;
+        // What a crash left is no damage: it is set aside, adopted or removed from here on.
+        let flaws = writer.flaws(progressed)?.into_iter().filter(|flaw| flaw.remedy != Remedy::Resume);
+        let damages = Damage::of(flaws, &writer.progress, &writer.plan);
+        let gives_up = accept_loss && !damages.is_empty();
+        if gives_up {
+            writer.gives_up = true;
+            writer.reopen()?;
+        } else if writer.progress.closed || damages.iter().any(Damage::is_of_the_record) {
+            if !damages.is_empty() {
+                return Err(writer.unsound(&damages));
+            }
             writer.seal()?;
-        } else {
+        }
+        if !writer.progress.closed {
             writer.unsettled = true;
             writer.introduce(Some(&entries))?;
+            if gives_up {
+                writer.give_up(&damages)?;
+            } else {
+                writer.damages = damages;
+            }
             writer.adopt()?;
         }
         let progress = writer.progress.clone();
@@ -110,8 +154,9 @@ impl<'a> Writer<'a> {
         campaign: CampaignWire,
         campaign_sha256: String,
         session: Session<'a>,
+        accept_loss: bool,
     ) -> Result<(Self, Vec<Entry>), Error> {
-        let (journal, read) = Appender::open(&folder).map_err(|cause| match cause.kind() {
+        let (journal, read) = Appender::open(&folder, accept_loss).map_err(|cause| match cause.kind() {
             io::ErrorKind::InvalidData => damaged(&folder, &cause),
             _ => trouble("open the journal of", &folder, "nothing was changed", cause),
         })?;
@@ -123,6 +168,8 @@ impl<'a> Writer<'a> {
             campaign_sha256,
             last: None,
             unsettled: false,
+            damages: Vec::new(),
+            gives_up: false,
             folder,
             _lock: lock,
         };
@@ -158,31 +205,42 @@ impl<'a> Writer<'a> {
         };
         self.log(opened)
     }
+}
 
-    fn expect_same_campaign(&self, entries: &[Entry]) -> Result<(), Error> {
-        let created = entries.iter().find_map(|entry| match &entry.event {
-            Some(Event::Created { campaign_sha256 }) => Some(campaign_sha256),
-            _ => None,
-        });
-        if created.is_some_and(|sha256| *sha256 != self.campaign_sha256) {
-            return Err(Error::archive(format!("'{}' was changed", self.folder.join(CAMPAIGN_FILE).display()))
-                .detail("the journal has another SHA-256 of it, and runs of two plans must not be mixed")
-                .hint("bring the file back, or begin another campaign"));
-        }
-        Ok(())
+/// Demands that `campaign.json` is as the journal recorded it. A journal that cannot be read says nothing here.
+///
+/// # Errors
+/// When it was changed. When it cannot be read.
+pub fn expect_campaign(folder: &Path) -> Result<(), Error> {
+    let path = folder.join(CAMPAIGN_FILE);
+    let bytes =
+        fs::read(&path).map_err(|cause| Error::archive(format!("cannot read '{}'", path.display())).because(cause))?;
+    let entries = journal::read(folder).map(|journal| journal.entries).unwrap_or_default();
+    expect_recorded(folder, &entries, &hash(&bytes))
+}
+
+fn expect_recorded(folder: &Path, entries: &[Entry], campaign_sha256: &str) -> Result<(), Error> {
+    if journal::recorded_campaign(entries).is_some_and(|recorded| recorded != campaign_sha256) {
+        return Err(Error::archive(format!("'{}' was changed", folder.join(CAMPAIGN_FILE).display()))
+            .detail("the journal has another SHA-256 of it, and runs of two plans must not be mixed")
+            .hint(
+                "restore the file from a copy, then use --resume. Without a copy use --resume --accept-loss, which goes \
+                 on if its plan is still that of the suite. Otherwise collect anew with --archive ANOTHER-FOLDER",
+            ));
     }
+    Ok(())
 }
 
 /// Only what a crash just before `campaign.json` leaves may be there.
 fn expect_empty(folder: &Path) -> Result<(), Error> {
     let failed = |cause| trouble("begin an archive in", folder, NOTHING, cause);
     for entry in fs::read_dir(folder).map_err(failed)? {
-        let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
+        let name = FileName::new(entry.map_err(failed)?.file_name().as_encoded_bytes());
         if name == CAMPAIGN_FILE {
             return Err(Error::usage(format!("'{}' holds a campaign already", folder.display()))
                 .hint("continue with --resume, or give another --archive"));
         }
-        if !is_aside(&name) {
+        if !is_aside(name.as_bytes()) {
             return Err(Error::usage(format!("'{}' is not empty", folder.display()))
                 .detail(format!("it holds '{name}'"))
                 .hint("give another folder with --archive. Nothing in this one was changed"));
@@ -200,12 +258,18 @@ fn expect_journal(folder: &Path) -> Result<(), Error> {
         None => Ok(()),
         Some(name) => Err(Error::archive(format!("'{}' has lost its {JOURNAL_FILE}", folder.display()))
             .detail(format!("'{name}' exists"))
-            .hint("restore the file from a copy. Without it, nothing shows which runs are complete")),
+            .hint(
+                "restore the file from a copy. Without a copy use --resume --accept-loss. It begins the journal anew and \
+                 keeps the runs whose files match their run.json",
+            )),
     }
 }
 
 fn damaged(folder: &Path, cause: &io::Error) -> Error {
     Error::archive(format!("'{}' was changed after it had been written", folder.join(JOURNAL_FILE).display()))
         .detail(cause.to_string())
-        .hint("restore the file from a copy, then continue. `sparkbench verify` lists what else was changed")
+        .hint(
+            "restore the file from a copy, then use --resume. Without a copy use --resume --accept-loss. The lines that \
+             do not match then count for nothing, and runs whose files match their run.json are kept",
+        )
 }

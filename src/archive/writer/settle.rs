@@ -7,14 +7,17 @@ use std::fs;
 use std::path::Path;
 
 use super::{Extra, FOLDERS, PARENTS, Writer, aside, unfinished};
-use crate::archive::disk;
 use crate::archive::journal::{self, Event};
 use crate::archive::manifest::{INTERRUPTED_FOLDER, RUN_FILE, RUNS_FOLDER, RunWire};
 use crate::archive::read::hash;
+use crate::archive::{FileName, disk};
 use crate::error::Error;
 
 const CRASHED: &str = "the collector ended while it was in flight";
 const UNNAMED: &str = "the collector ended before the journal could name it";
+const LOST: &str = "its result was lost";
+/// Longest name of a folder in `interrupted/` without its number, bytes. Linux takes 255.
+const SHORT: usize = 240;
 
 impl Writer<'_> {
     /// Sets aside everything that was begun and did not end, reports its place, and records the state of the campaign. Called once after
@@ -28,9 +31,10 @@ impl Writer<'_> {
         }
         let mut said = Vec::new();
         for (parent, name) in self.leftovers()? {
-            let (run, why) = match unfinished(&name) {
+            let (run, why) = match name.text().and_then(unfinished) {
                 Some(inner) => (inner.to_owned(), CRASHED),
-                None => (name.clone(), UNNAMED),
+                None if self.progress.lost.contains_key(&name.to_string()) => (name.to_string(), LOST),
+                None => (name.to_string(), UNNAMED),
             };
             let run = if parent == RUNS_FOLDER { run } else { format!("{parent}/{run}") };
             let from = self.folder.join(parent).join(&name);
@@ -72,19 +76,22 @@ impl Writer<'_> {
         self.set_aside(&run, &aside(&parent, &name), why)
     }
 
-    /// Folders without an outcome: hidden ones, and named ones of which the journal does not know.
-    fn leftovers(&self) -> Result<Vec<(&'static str, String)>, Error> {
+    /// Folders without an outcome: hidden ones, and named ones of which the journal does not know. No crash leaves a run under its name that
+    /// was not begun last. So such a folder stays, and the archive is not sealed with it.
+    fn leftovers(&self) -> Result<Vec<(&'static str, FileName)>, Error> {
         let known: Vec<&str> =
             self.progress.probed.values().chain(self.progress.prepared.values()).map(String::as_str).collect();
         let mut found = Vec::new();
         for parent in PARENTS {
             for name in self.names(&self.folder.join(parent))? {
-                let complete = if parent == RUNS_FOLDER {
-                    self.progress.is_complete(&name)
-                } else {
-                    known.contains(&format!("{parent}/{name}").as_str())
-                };
-                if !complete {
+                let complete = name.text().is_some_and(|name| match parent {
+                    RUNS_FOLDER => self.progress.is_complete(name),
+                    _ => known.contains(&format!("{parent}/{name}").as_str()),
+                });
+                let hidden = name.text().and_then(unfinished).is_some();
+                let ours = hidden || parent != RUNS_FOLDER || self.gives_up || self.was_begun(&name.to_string());
+                let place = self.folder.join(parent).join(&name);
+                if !complete && ours && is_folder(&place) {
                     found.push((parent, name));
                 }
             }
@@ -92,14 +99,19 @@ impl Writer<'_> {
         Ok(found)
     }
 
-    fn names(&self, folder: &Path) -> Result<Vec<String>, Error> {
+    /// Whether a run without an outcome can have left a folder under its name: it was begun last, or its result was lost.
+    fn was_begun(&self, id: &str) -> bool {
+        self.progress.in_flight.as_deref() == Some(id) || self.progress.lost.contains_key(id)
+    }
+
+    fn names(&self, folder: &Path) -> Result<Vec<FileName>, Error> {
         let listed = match fs::read_dir(folder) {
             Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             listed => listed.and_then(Iterator::collect::<std::io::Result<Vec<_>>>),
         };
         let entries = listed.map_err(|cause| self.failed("look into", folder, cause))?;
-        let mut names: Vec<String> =
-            entries.iter().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        let mut names: Vec<FileName> =
+            entries.iter().map(|entry| FileName::new(entry.file_name().as_encoded_bytes())).collect();
         names.sort();
         Ok(names)
     }
@@ -108,7 +120,7 @@ impl Writer<'_> {
         let ready = self.ready(from, None).map_err(|cause| self.failed("set aside", from, cause))?;
         let home = self.folder.join(INTERRUPTED_FOLDER);
         self.make(&home)?;
-        let base = run.replace('/', "-");
+        let base = short(&run.replace('/', "-"));
         let mut number = self.progress.interrupted.get(run).copied().unwrap_or(0) + 1;
         while home.join(format!("{base}-{number}")).exists() {
             number += 1;
@@ -136,10 +148,12 @@ impl Writer<'_> {
             .iter()
             .filter_map(|entry| match &entry.event {
                 Some(Event::Interrupted { folder, .. }) => Some(folder.as_str()),
+                Some(Event::Lost { path, .. }) => Some(path.as_str()),
                 _ => None,
             })
             .collect();
-        for name in self.names(&home)? {
+        for name in self.names(&home)?.into_iter().filter(|name| is_folder(&home.join(name))) {
+            let name = self.as_text(&home, &name)?;
             let folder = format!("{INTERRUPTED_FOLDER}/{name}");
             if known.contains(&folder.as_str()) {
                 continue;
@@ -161,11 +175,33 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Runs under their final name without a line: complete, when every hash says so.
+    /// The name of a folder as text, under which the journal can list it. One that is no UTF-8 is none of ours. It is renamed to what is shown
+    /// of it.
+    fn as_text(&self, home: &Path, name: &FileName) -> Result<String, Error> {
+        if let Some(text) = name.text() {
+            return Ok(text.to_owned());
+        }
+        let base = short(&name.to_string());
+        let mut number = 1u32;
+        while fs::symlink_metadata(home.join(format!("{base}-{number}"))).is_ok() {
+            number += 1;
+        }
+        let text = format!("{base}-{number}");
+        let from = home.join(name);
+        fs::rename(&from, home.join(&text)).map_err(|cause| self.failed("rename", &from, cause))?;
+        Ok(text)
+    }
+
+    /// The run begun last, under its final name without a line: complete, when every hash says so. Where lines of the journal were given up,
+    /// so is every other planned run. One whose result was lost is not.
     pub(super) fn adopt(&mut self) -> Result<(), Error> {
         let runs = self.runs();
-        for id in self.names(&runs)? {
-            if unfinished(&id).is_some() || self.progress.is_complete(&id) {
+        let names = self.names(&runs)?;
+        for id in names.iter().filter_map(|name| name.text()).map(str::to_owned) {
+            let in_flight = self.progress.in_flight.as_ref() == Some(&id);
+            let planned = self.plan.iter().any(|run| run.id == id);
+            let given_up = self.gives_up && planned && !self.progress.lost.contains_key(&id);
+            if self.progress.is_complete(&id) || !(in_flight || given_up) {
                 continue;
             }
             if let Some((run_sha256, why)) = whole(&runs.join(&id), &id) {
@@ -176,16 +212,31 @@ impl Writer<'_> {
     }
 }
 
+/// Whether it is a folder itself, and no link to one.
+fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir())
+}
+
+/// A name that leaves room for a number behind it. Ids of runs are shorter. What somebody else put there can have any length.
+fn short(name: &str) -> String {
+    let mut end = name.len().min(SHORT);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    name.get(..end).unwrap_or(name).to_owned()
+}
+
 /// Hash of `run.json` and why the run failed, when the folder holds exactly what it says.
 fn whole(folder: &Path, id: &str) -> Option<(String, Option<String>)> {
     let bytes = fs::read(folder.join(RUN_FILE)).ok()?;
     let run: RunWire = serde_json::from_slice(&bytes).ok()?;
     let tree = disk::tree(folder).ok()?;
-    let mut expected: Vec<&str> = run.files.iter().map(|file| file.path.as_str()).chain([RUN_FILE]).collect();
+    let own = FileName::from(RUN_FILE);
+    let mut expected: Vec<&FileName> = run.files.iter().map(|file| &file.path).chain([&own]).collect();
     expected.sort_unstable();
-    let mut files: Vec<&str> = tree.files.iter().map(String::as_str).collect();
+    let mut files: Vec<&FileName> = tree.files.iter().collect();
     files.sort_unstable();
-    let same = run.id.as_deref() == Some(id) && expected == files && tree.others.is_empty();
+    let same = run.id.as_deref() == Some(id) && expected == files && tree.others.is_empty() && tree.deep.is_empty();
     let fits = |file: &crate::archive::manifest::FileHash| {
         disk::sha256_of(&folder.join(&file.path)).is_ok_and(|(sha256, _)| sha256 == file.sha256)
     };

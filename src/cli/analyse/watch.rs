@@ -15,7 +15,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::super::{Outcome, talk::Talk};
 use super::super::{downloads, intake, logs};
-use super::{Analyse, beside, extras, open, publication, summarise};
+use super::{Analyse, begin, beside, extras, open, summarise, tell_others};
 use crate::archive::{self, Discovery, Found};
 use crate::error::Error;
 use crate::page::{self, Extras, Publication, Sheet, Written};
@@ -40,7 +40,10 @@ const CHEAP: Duration = Duration::from_millis(150);
 /// Looks, builds, and looks again until it is interrupted.
 pub(super) fn run(args: &Analyse, talk: &Talk) -> Result<Outcome, Error> {
     let stop = interruption()?;
-    let mut watch = Watch::new(args, talk)?;
+    let begun = begin(args, talk, || !stop.load(Ordering::Relaxed))?;
+    // Held until the end: nobody else may change pages that are taken to be there.
+    let Some((_lock, publication)) = begun else { return Ok(Outcome::Done) };
+    let mut watch = Watch::new(args, talk, publication);
     let mut state = State::look(args)?;
     while !stop.load(Ordering::Relaxed) {
         let begun = Instant::now();
@@ -151,21 +154,21 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn new(args: &'a Analyse, talk: &'a Talk) -> Result<Self, Error> {
-        Ok(Self {
+    fn new(args: &'a Analyse, talk: &'a Talk, publication: Publication) -> Self {
+        Self {
             args,
             talk,
             intake: intake::Memory::default(),
             logs: logs::Memory::default(),
             pages: page::Memory::default(),
             written: Written::default(),
-            publication: publication(args)?,
+            publication,
             late: None,
             behind: false,
             changed: Instant::now(),
             shown: None,
             told: BTreeSet::new(),
-        })
+        }
     }
 
     /// Whether everything is made with every change, because nothing takes long.
@@ -204,6 +207,12 @@ impl<'a> Watch<'a> {
                 self.talk.warn(&line);
             }
         }
+        for altered in intake.inputs.iter().filter_map(|input| input.altered.as_ref()) {
+            let line = format!("{}. Try: {}", altered.sentence(), altered.remedy);
+            if self.told.insert(line.clone()) {
+                self.talk.warn(&line);
+            }
+        }
         if !self.written.is_empty() && self.half_written(&left_out, state) {
             if self.shown.take().is_some() {
                 self.talk.say("a file may be half-written: the site is kept as it is until it can be read");
@@ -211,6 +220,12 @@ impl<'a> Watch<'a> {
             return Ok(());
         }
         let mut judged = self.intake.judge(intake, &state.found, &self.args.judging, !self.args.no_scrub, whole)?;
+        for conflict in &judged.study.facts.conflicts {
+            let line = conflict.sentence();
+            if self.told.insert(line.clone()) {
+                self.talk.warn(&line);
+            }
+        }
         let kept = self.late.as_ref().filter(|_| !whole).map(|(pages, _)| pages.as_slice());
         let making = Instant::now();
         let logs = if self.args.no_logs {
@@ -229,6 +244,7 @@ impl<'a> Watch<'a> {
         }
         let first = self.written.is_empty();
         let changes = page::update(&self.args.site, &sheets, &mut self.written)?;
+        tell_others(&changes.others, self.talk);
         self.shown = Some(left_out);
         self.behind = !whole;
         if whole {

@@ -11,7 +11,7 @@ use super::{MARK, Outcome};
 use crate::cli::history::{Following, Source, sources};
 use crate::cli::talk::Talk;
 use crate::error::Error;
-use crate::page::escape;
+use crate::escape::markdown as escape;
 use crate::verdict::change::{self, LEAST_STRETCH};
 use crate::verdict::number::{count, significant};
 use crate::verdict::report::series::{NewestKind, NewestReport, PointName};

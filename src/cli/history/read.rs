@@ -136,6 +136,7 @@ fn of_archives(
             .collect(),
         seed: asked.seed,
         labels: asked.labels.clone(),
+        facts: asked.facts.clone(),
         ..Judging::default()
     };
     let study = intake::study_of(intake::runs_of(paths, &judging, talk)?)?;

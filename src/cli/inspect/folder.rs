@@ -13,7 +13,7 @@ use crate::archive;
 use crate::cli::talk::wrap;
 use crate::error::Error;
 use crate::ingest::{self, Intake, Options};
-use crate::model::Campaign;
+use crate::model::{Altered, Campaign};
 
 /// Files named below the table for one reason. The rest is counted.
 const NAMED: usize = 3;
@@ -40,6 +40,8 @@ struct Row {
     not_joined: Option<String>,
     left_out: bool,
     remarks: Option<String>,
+    /// What became of it since its hash was recorded.
+    altered: Option<Altered>,
 }
 
 /// All files of a folder.
@@ -47,6 +49,8 @@ pub(super) struct List {
     folder: String,
     rows: Vec<Row>,
     runs: usize,
+    /// Why nothing of a file could be read.
+    refused: Vec<Error>,
 }
 
 impl List {
@@ -57,7 +61,20 @@ impl List {
     pub(super) fn of(folder: &Path) -> Result<Self, Error> {
         let found = archive::discover(&[folder.to_path_buf()])?;
         let intake = ingest::all(&found, &Options::default())?;
-        Ok(Self { folder: folder.display().to_string(), rows: rows(&intake), runs: intake.runs.len() })
+        // A link is passed over like everything that it leads to.
+        let is_link = |path: &str| std::fs::symlink_metadata(folder.join(path)).is_ok_and(|meta| meta.is_symlink());
+        let unread = found.unread.iter().filter(|unread| !is_link(&unread.path));
+        let unread = unread.map(|unread| Error::archive(format!("cannot read '{}': {}", unread.path, unread.reason)));
+        let refused = intake.refused.iter().cloned().chain(unread).collect();
+        Ok(Self { folder: archive::shown(folder), rows: rows(&intake), runs: intake.runs.len(), refused })
+    }
+
+    /// The error for files of which nothing could be read, of the kind of the worst of them. Absent where there are none.
+    pub(super) fn failure(&self) -> Option<Error> {
+        let worst = self.refused.iter().max_by_key(|error| error.kind.exit_code())?;
+        let what = format!("{} of '{}' could not be read", number(self.refused.len(), "file"), self.folder);
+        let error = Error::new(worst.kind, what).detail(worst.in_short());
+        Some(error.hint("`sparkbench inspect FILE` says more about one of them"))
     }
 
     /// For programs.
@@ -77,6 +94,7 @@ impl List {
             map.insert("not_joined".into(), json!(row.not_joined));
             map.insert("left_out".into(), json!(row.left_out));
             map.insert("remarks".into(), json!(row.remarks));
+            map.insert("altered".into(), json!(row.altered));
             Value::Object(map)
         };
         json!({"folder": self.folder, "runs": self.runs, "files": self.rows.iter().map(row).collect::<Vec<Value>>()})
@@ -145,6 +163,8 @@ impl List {
             reasons
         };
         section(out, width, "joined to no run", &of(&|row| row.not_joined.as_deref()));
+        let altered = |row: &Row| row.altered.as_ref().map(|altered| altered.kind.word());
+        section(out, width, "not what was recorded", &of(&|row| altered(row)));
         section(out, width, "something left out", &of(&|row| row.remarks.as_deref().filter(|_| row.left_out)));
         let count = |is: &dyn Fn(&Row) -> bool| self.rows.iter().filter(|row| is(row)).count();
         let _ = writeln!(
@@ -194,6 +214,7 @@ fn rows(intake: &Intake) -> Vec<Row> {
                 not_joined: input.not_joined.clone(),
                 left_out: input.skipped,
                 remarks: input.reason.clone(),
+                altered: input.altered.clone(),
                 ..Row::default()
             },
         );

@@ -26,6 +26,7 @@ use crate::load::session::{Live, SUMMARY_FILE, Session};
 use crate::load::summary::points;
 use crate::load::target::Target;
 use crate::model::Finding;
+use crate::plan::{campaign_name_of, label_of};
 use crate::run::campaign::{self, Options};
 use crate::run::experiment::Experiment;
 use crate::workload::serve::session::{CALIBRATION_FOLDER, WARMUP_FOLDER};
@@ -65,7 +66,7 @@ pub(super) fn collect(
     let text = written(args, loads, &archive, &about)?;
     let experiment = Experiment::read(&text, "what was typed", &here)?;
     let speaker = ProgressReporter::new(talk);
-    let options = Options { archive: archive.clone(), resume: false, only: Vec::new() };
+    let options = Options { archive: archive.clone(), ..Options::default() };
     let collected = campaign::collect(&experiment, host, &ProgressForwarder(&speaker), &options).map_err(by_hand);
     drop(speaker);
     let summary = match collected {
@@ -99,6 +100,8 @@ fn by_hand(mut error: Error) -> Error {
         error.what = error.what.replace(DISK_GATE_KEY, "");
         error.hint = Some(format!("correct what is named above, archive elsewhere ({anew}), or leave out --archive"));
     } else if let Some(hint) = error.hint.take() {
+        // What was changed meanwhile cannot be given up here either.
+        let hint = if hint.contains("--accept-loss") { "continue with --resume".to_owned() } else { hint };
         let of_a_campaign = hint.split_once("continue with").filter(|_| hint.contains("--resume"));
         error.hint = Some(match of_a_campaign {
             None => hint,
@@ -120,7 +123,8 @@ struct About {
 
 /// The suite that says what was typed.
 fn written(args: &Load, loads: &Loads, archive: &Path, about: &About) -> Result<String, Error> {
-    let name = archive.file_name().map_or_else(|| "load".to_owned(), |name| name.to_string_lossy().into_owned());
+    let folder = archive.file_name().map_or_else(|| "load".to_owned(), |name| name.to_string_lossy().into_owned());
+    let name = campaign_name_of(&folder);
     let text = |text: &str| Toml::String(text.to_owned());
     // Host and port are enough on a command line. A suite wants the scheme too.
     let typed = args.load.url.trim();
@@ -150,6 +154,9 @@ fn written(args: &Load, loads: &Loads, archive: &Path, about: &About) -> Result<
     let mut whole = Table::new();
     whole.insert("schema".into(), text("sparkbench.suite/1"));
     whole.insert("name".into(), text(&name));
+    if name != folder {
+        whole.insert("title".into(), text(&folder));
+    }
     whole.insert("repeats".into(), Toml::Integer(repeats.into()));
     whole.insert("seed".into(), Toml::Integer(i64::try_from(args.load.seed).unwrap_or(i64::MAX)));
     let table =
@@ -159,7 +166,7 @@ fn written(args: &Load, loads: &Loads, archive: &Path, about: &About) -> Result<
         whole.insert("machine".into(), text(machine));
     }
     if let Some(model) = &about.model {
-        whole.insert("models".into(), table(vec![(&slug(model), table(vec![("id", text(model))]))]));
+        whole.insert("models".into(), table(vec![(&label_of(model), table(vec![("id", text(model))]))]));
     }
     whole.insert("workloads".into(), table(vec![("load", Toml::Table(workload))]));
     let off = || Toml::Boolean(false);

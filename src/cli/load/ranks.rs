@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::host::{Host, Question};
 use crate::load::ranks::Ranks;
 use crate::load::ranks::place::{self, Place};
+use crate::load::secrets;
 use crate::load::session::{Live, Session, Watcher};
 use crate::load::settings::Share;
 
@@ -67,7 +68,9 @@ pub(super) fn follow(
     let followed = Session::open(host, &args.url, &plan.settings, &quiet, stop)
         .and_then(|session| session.with(Some(Arc::clone(ranks))).follow(&plan.settings, &folder.0));
     if let Err(error) = &followed {
-        ranks.failed(&error.in_short());
+        // Rank 0 may have been given another key, and would print this one.
+        let veil = secrets::of(host.as_ref(), &args.url, &plan.settings).veil();
+        ranks.failed(&veil.said(&error.in_short()));
     }
     ranks.end();
     followed

@@ -183,10 +183,11 @@ impl LoadArgs {
 
     fn members(&self) -> Result<BTreeMap<String, serde_json::Value>, Error> {
         let Some(text) = &self.extra_body else { return Ok(BTreeMap::new()) };
+        // The words of the parser repeat what it found, which may be a secret.
         serde_json::from_str(text).map_err(|cause| {
             Error::usage("--extra-body is not a JSON object")
+                .detail(format!("line {}, column {}", cause.line(), cause.column()))
                 .hint("e.g. --extra-body '{\"top_p\": 0.9}'")
-                .because(cause)
         })
     }
 

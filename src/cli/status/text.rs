@@ -65,6 +65,7 @@ pub(super) fn table(view: &View) -> String {
         Some(_) => {}
         None => reasons("skipped", &view.skipped, &mut text),
     }
+    reasons("lost", &view.lost, &mut text);
     for note in &view.notes {
         let _ = writeln!(text, "note: {}", clean(note));
     }

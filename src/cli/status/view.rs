@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::gather::Parts;
 use crate::archive::journal::{Entry, Event, Tail};
-use crate::archive::manifest::{PlannedRun, RUNS_FOLDER};
+use crate::archive::manifest::{LossWire, PlannedRun, RUNS_FOLDER};
 use crate::archive::{Failure, Progress};
 use crate::model::{Instant, Metric, Run, Status};
 use crate::plan::{Observed, remaining};
@@ -177,6 +177,8 @@ pub(super) struct View {
     pub failures: Vec<Reason>,
     /// Every run that was left out, with its reason.
     pub skipped: Vec<Reason>,
+    /// Everything that was given up as lost, runs by their id and the rest by its path.
+    pub lost: Vec<Reason>,
     /// What a reader should know.
     pub notes: Vec<String>,
 }
@@ -251,6 +253,7 @@ impl View {
             last_runs: last_runs(&parts.runs),
             failures: reasons(&progress.failed, |failure: &Failure| failure.why.clone()),
             skipped: reasons(&progress.skipped, String::clone),
+            lost: progress.losses.iter().map(lost).collect(),
             notes: notes(parts, entries, state),
         }
     }
@@ -452,6 +455,10 @@ fn last_runs(runs: &[Run]) -> Vec<Warmth> {
 
 fn reasons<T>(by_run: &BTreeMap<String, T>, why: impl Fn(&T) -> String) -> Vec<Reason> {
     by_run.iter().map(|(run, reason)| Reason { run: run.clone(), why: why(reason) }).collect()
+}
+
+fn lost(loss: &LossWire) -> Reason {
+    Reason { run: loss.run.as_ref().unwrap_or(&loss.path).clone(), why: loss.why.clone() }
 }
 
 fn notes(parts: &Parts, entries: &[Entry], state: State) -> Vec<String> {

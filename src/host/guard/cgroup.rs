@@ -15,8 +15,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::root::{mount_points, plain};
 use crate::host::files;
+use crate::host::mounts::{mount_points, plain};
 
 /// Prefix of our names, before the archive id.
 pub(super) const PREFIX: &str = "sparkbench-";

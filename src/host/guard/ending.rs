@@ -75,7 +75,7 @@ pub(super) fn end(guard: &mut Guard) -> Vec<String> {
             tree.iter().for_each(|process| send(process.pid, signal));
         }
         if Instant::now() > deadline {
-            return tree.into_iter().map(|process| process.name).collect();
+            return tree.iter().map(named).collect();
         }
         guard.wait(Some(Instant::now() + LOOK));
     }
@@ -85,6 +85,11 @@ pub(super) fn end(guard: &mut Guard) -> Vec<String> {
 /// Nothing to signal where the list cannot be had. The caller comes back until no child is left.
 fn tree(own: u32) -> Vec<Process> {
     process::below(own).unwrap_or_default()
+}
+
+/// A process for people who have to end it themselves.
+pub(super) fn named(process: &Process) -> String {
+    format!("{} ({})", process.name, process.pid)
 }
 
 /// Notes what is still there, the first process not included.
@@ -97,7 +102,7 @@ fn outlived(guard: &mut Guard, own: u32) {
 }
 
 /// A process that has gone cannot be signalled, which is what was wanted.
-fn send(pid: u32, signal: Signal) {
+pub(super) fn send(pid: u32, signal: Signal) {
     if let Ok(pid) = i32::try_from(pid) {
         let _ = kill(Pid::from_raw(pid), signal);
     }

@@ -10,12 +10,14 @@
 //! ```
 //!
 //! All three are this executable. The connection for orders is the life line: when it closes, the collector has died. Then the guard ends
-//! the tree, runs what has to run afterwards, and exits. See `docs/design/0010-the-guard.md`.
+//! the tree, runs what has to run afterwards, and exits. The other way round, the collector ends the tree of a guard that is gone or says
+//! nothing any more. See `docs/design/0010-the-guard.md` and `docs/design/0022-a-guard-that-is-lost.md`.
 
 mod cgroup;
 mod ending;
 mod enter;
 mod launch;
+mod lost;
 mod pump;
 mod root;
 mod serve;

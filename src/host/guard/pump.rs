@@ -14,7 +14,8 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 
-use super::words::Order;
+use super::serve::say;
+use super::words::{News, Order};
 
 /// Whether children are left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,7 +94,11 @@ impl Pump {
 
     fn hear(&mut self) {
         while let Some(line) = self.lines.next() {
-            self.orders.extend(Order::parse(&line));
+            match Order::parse(&line) {
+                // Answered here, whatever the guard is at: it shows that the guard is at something.
+                Some(Order::Ask) => say(&News::Heard),
+                order => self.orders.extend(order),
+            }
         }
     }
 

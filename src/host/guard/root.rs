@@ -11,7 +11,6 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use nix::mount::{MsFlags, mount};
@@ -20,6 +19,7 @@ use nix::sys::statvfs::{FsFlags, statvfs};
 use nix::unistd::{chdir, chroot};
 
 use super::words::Refusal;
+use crate::host::mounts::mount_points;
 use crate::host::{Mount, Root};
 
 /// As many links as the kernel follows in one path.
@@ -109,37 +109,6 @@ fn shut(target: &Path, recursive: bool) -> io::Result<()> {
         mount(NONE, &point, NONE, MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY | kept, NONE)?;
     }
     Ok(())
-}
-
-/// Where things are mounted. Blanks and the like are written in octal.
-///
-/// Source: proc(5), `/proc/pid/mountinfo`, field 5.
-pub(super) fn mount_points(table: &[u8]) -> impl Iterator<Item = PathBuf> + '_ {
-    table.split(|byte| *byte == b'\n').filter_map(|line| {
-        let field = line.split(|byte| *byte == b' ').nth(4)?;
-        Some(PathBuf::from(OsString::from_vec(plain(field))))
-    })
-}
-
-/// Undoes `\040` and its like.
-pub(super) fn plain(field: &[u8]) -> Vec<u8> {
-    let mut text = Vec::with_capacity(field.len());
-    let mut rest = field;
-    while let Some((first, after)) = rest.split_first() {
-        let octal = (*first == b'\\').then(|| after.get(..3)).flatten();
-        let byte = octal.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
-        match byte {
-            Some(byte) => {
-                text.push(byte);
-                rest = &after[3..];
-            }
-            None => {
-                text.push(*first);
-                rest = after;
-            }
-        }
-    }
-    text
 }
 
 /// A mount point inside the root, made where it is missing.

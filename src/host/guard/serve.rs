@@ -116,7 +116,7 @@ fn close_inherited() -> io::Result<()> {
 }
 
 /// A collector that is gone cannot be told. Its absence shows at the other pipe.
-fn say(news: &News) {
+pub(super) fn say(news: &News) {
     if let Ok(mut line) = serde_json::to_string(news) {
         line.push('\n');
         let mut out = io::stdout().lock();
@@ -152,7 +152,8 @@ impl Guard {
         ours.write_all(line.as_bytes()).map_err(setup)?;
         self.follow_stage(&ours)?;
         self.look(child.id());
-        Ok(News::Started { pid: child.id(), cgroups: self.cgroups.clone(), no_cgroup })
+        let (monotonic_s, utc_ms) = self.started;
+        Ok(News::Started { pid: child.id(), cgroups: self.cgroups.clone(), no_cgroup, monotonic_s, utc_ms })
     }
 
     /// Hears the stage until it has become the program, which closes the socket.
@@ -167,7 +168,10 @@ impl Guard {
                 Err(cause) => return Err(lost(&cause)),
             };
             match serde_json::from_str(&line) {
-                Ok(Step::Made(made)) => self.made.extend(made.paths),
+                Ok(Step::Made(made)) => {
+                    say(&News::Made(made.clone()));
+                    self.made.extend(made.paths);
+                }
                 Ok(Step::Ready { monotonic_s, utc_ms }) => {
                     self.started = (monotonic_s, utc_ms);
                     ready = true;
@@ -205,7 +209,7 @@ impl Guard {
                 }
                 Some(Order::Close) => break,
                 None if self.pump.over() => break,
-                None => {
+                Some(Order::Ask) | None => {
                     self.wait(None);
                 }
             }

@@ -75,6 +75,6 @@ fn marked(archive_id: &str, spared: &BTreeSet<u32>) -> std::io::Result<BTreeMap<
 }
 
 /// A guard, not the stage of a program that has not yet become it.
-fn is_guard(pid: u32) -> bool {
+pub(super) fn is_guard(pid: u32) -> bool {
     process::arguments(pid).is_some_and(|words| words.len() == 2 && words[1] == "guard")
 }

@@ -18,6 +18,8 @@ pub(super) enum Order {
     End(String),
     /// End what is left, clean up, and go.
     Close,
+    /// Say that you are there.
+    Ask,
 }
 
 impl Order {
@@ -26,6 +28,7 @@ impl Order {
         match self {
             Self::End(why) => format!("end {}\n", why.replace(['\n', '\r'], " ")),
             Self::Close => "close\n".to_owned(),
+            Self::Ask => "ask\n".to_owned(),
         }
     }
 
@@ -34,6 +37,7 @@ impl Order {
         match line.split_once(' ') {
             Some(("end", why)) => Some(Self::End(why.to_owned())),
             None if line == "close" => Some(Self::Close),
+            None if line == "ask" => Some(Self::Ask),
             _ => None,
         }
     }
@@ -50,7 +54,15 @@ pub(super) enum News {
         cgroups: BTreeMap<String, PathBuf>,
         /// Why there is none, where one was wanted.
         no_cgroup: Option<String>,
+        /// Just before it began, seconds on `CLOCK_MONOTONIC`.
+        monotonic_s: f64,
+        /// The same moment, milliseconds since 1970.
+        utc_ms: i64,
     },
+    /// The answer to [`Order::Ask`].
+    Heard,
+    /// Mount points that were made inside the root, before they are made: whoever takes the guard's place removes them.
+    Made(MadeInside),
     /// The program could not be started.
     Refused(Refusal),
     /// The first process has ended.
@@ -132,7 +144,7 @@ mod tests {
 
     #[test]
     fn orders_survive_their_line() {
-        for order in [Order::Close, Order::End("time limit of 5 s".into()), Order::End(String::new())] {
+        for order in [Order::Close, Order::Ask, Order::End("time limit of 5 s".into()), Order::End(String::new())] {
             assert_eq!(Order::parse(order.line().trim_end_matches('\n')), Some(order));
         }
         assert_eq!(Order::End("a\nclose".into()).line(), "end a close\n");

@@ -21,7 +21,7 @@ use std::time::Duration;
 pub use program::Script;
 use program::{Played, Spoken};
 
-use super::{Answer, Host, Job, Launched, Lines, Question};
+use super::{Answer, Host, Job, Launched, Lines, Mounted, Question, mounts};
 use crate::error::Error;
 use crate::model::Instant;
 
@@ -471,6 +471,16 @@ impl Host for Replay {
         let mut state = self.state();
         state.deeds.push(HostCall::Swept(archive_id.to_owned()));
         Ok(std::mem::take(&mut state.marked))
+    }
+
+    fn mounts(&self, folder: &Path) -> io::Result<Vec<Mounted>> {
+        let table = self.read(Path::new("/proc/self/mountinfo")).unwrap_or_default();
+        Ok(mounts::listed(table.as_bytes(), folder))
+    }
+
+    /// A recording stays as it is.
+    fn unmount(&self, at: &Path) -> io::Result<()> {
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, at.display().to_string()))
     }
 
     fn thread_cpu(&self) -> Duration {

@@ -209,7 +209,7 @@ impl Script {
         self
     }
 
-    /// The guard is gone after this time.
+    /// The guard is gone after this time, and the program is ended in its place.
     #[must_use]
     pub fn guard_dies(mut self, after: Duration) -> Self {
         self.guard_dies = Some(after);
@@ -254,13 +254,10 @@ impl Played {
         Ok(Self { replay, script, marker, argv, pid, started, ended: None })
     }
 
-    fn alive(&self) -> Result<(), Error> {
-        match self.script.guard_dies {
-            Some(after) if self.replay.state().clock.now >= self.started.0 + after => {
-                Err(Error::archive("the guard of the run is gone"))
-            }
-            _ => Ok(()),
-        }
+    /// How its guard was lost, where it is gone by now.
+    fn lost(&self) -> Option<&'static str> {
+        let dies = self.script.guard_dies?;
+        (self.replay.state().clock.now >= self.started.0 + dies).then_some("its guard was killed by signal 9 (SIGKILL)")
     }
 
     fn over(&mut self, code: Option<i32>, signal: Option<i32>, why: Option<&str>) -> Ended {
@@ -317,12 +314,16 @@ impl Launched for Played {
         if let Some(ended) = &self.ended {
             return Ok(Some(ended.clone()));
         }
-        self.alive()?;
+        if let Some(lost) = self.lost() {
+            return Ok(Some(self.over(None, Some(9), Some(lost))));
+        }
         let now = self.replay.monotonic();
         let until = now + limit;
         let end = self.script.runs.map(|runs| self.started.0 + runs);
         self.replay.state().clock.wait(end.map_or(until, |end| until.min(end.max(now))));
-        self.alive()?;
+        if let Some(lost) = self.lost() {
+            return Ok(Some(self.over(None, Some(9), Some(lost))));
+        }
         if end.is_some_and(|end| end <= self.replay.monotonic()) {
             return Ok(Some(self.over(self.script.code, self.script.signal, None)));
         }
@@ -334,14 +335,13 @@ impl Launched for Played {
         if let Some(ended) = &self.ended {
             return Ok(ended.clone());
         }
-        self.alive()?;
         // SIGTERM: a program of a recording ends politely.
         Ok(self.over(None, Some(15), Some(why)))
     }
 
     fn close(mut self: Box<Self>) -> Result<Closed, Error> {
-        self.alive()?;
-        Ok(std::mem::take(&mut self.script.closed))
+        let lost = self.lost().map(str::to_owned);
+        Ok(Closed { lost, ..std::mem::take(&mut self.script.closed) })
     }
 }
 

@@ -123,7 +123,9 @@ fn a_program_that_hangs_is_ended_and_a_guard_can_be_lost() {
     let ended = hanging.end("time limit").unwrap();
     assert_eq!((ended.signal, ended.why.as_deref()), (Some(15), Some("time limit")));
     let mut lost = host.launch(&job(&["b"])).unwrap();
-    assert!(lost.wait(s(5)).is_err());
+    let ended = lost.wait(s(5)).unwrap().unwrap();
+    assert!(ended.why.unwrap().contains("its guard was killed"));
+    assert!(lost.close().unwrap().lost.is_some());
     assert!(host.launch(&job(&["c"])).is_err());
     assert!(host.launch(&job(&["d"])).is_err());
 }

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use super::Draft;
-use crate::archive::{self, Discovery};
+use super::{Draft, Told};
+use crate::archive::{self, Discovery, Recorded};
 use crate::error::Error;
 use crate::ingest::{Intake, Options, arms, ask, custom, missing_runs, name, nameless, report, words};
-use crate::model::{Facts, Run, Source, Status};
+use crate::model::{Campaign, Run, Source, Status};
 
 /// Names the runs, sorts them, works out the metrics that were defined, and closes the report.
 ///
@@ -19,7 +19,7 @@ pub(super) fn finish(
     found: &Discovery,
     drafts: Vec<Draft>,
     campaigns: words::Campaigns,
-    facts: Facts,
+    told: Told,
     mut report: report::Report,
     options: &Options,
 ) -> Result<Intake, Error> {
@@ -93,10 +93,38 @@ pub(super) fn finish(
         missing_runs::settle(campaign, &runs);
         campaign.archive_sha256 = archive_hash(runs.iter().filter(|run| run.campaign == campaign.name));
     }
+    let Told { facts, recorded } = told;
+    note_recorded(&recorded, &runs, &mut campaigns, &mut report);
     custom::apply(found, &mut runs, &mut campaigns, &facts, &mut report)?;
     let warnings = report.warnings();
     let measured = runs.len() > shown_only.len();
-    Ok(Intake { campaigns, runs, facts, inputs: report.into_inputs(), ask, warnings, measured })
+    let refused = report.take_refused();
+    Ok(Intake { campaigns, runs, facts, inputs: report.into_inputs(), refused, ask, warnings, measured })
+}
+
+/// Notes files that are not what was recorded of them: at the campaigns of the runs that they are of, else at those with runs in the folder
+/// that the record speaks of.
+fn note_recorded(recorded: &Recorded, runs: &[Run], campaigns: &mut [Campaign], report: &mut report::Report) {
+    for campaign in &mut *campaigns {
+        let own = runs.iter().filter(|run| run.campaign == campaign.name);
+        let files = own.flat_map(|run| std::iter::once(&run.source).chain(&run.files));
+        let paths: BTreeSet<&str> = files.map(|file| file.path.as_str()).collect();
+        campaign.recorded_files = paths.iter().filter(|path| recorded.held.contains(**path)).count();
+    }
+    for altered in &recorded.altered {
+        let mut of: BTreeSet<&str> = runs
+            .iter()
+            .filter(|run| altered.concerns(&run.source, &run.files))
+            .map(|run| run.campaign.as_str())
+            .collect();
+        if of.is_empty() {
+            of = runs.iter().filter(|run| altered.is_near(&run.source.path)).map(|run| run.campaign.as_str()).collect();
+        }
+        for campaign in campaigns.iter_mut().filter(|campaign| of.contains(campaign.name.as_str())) {
+            campaign.altered.push(altered.clone());
+        }
+        report.altered(altered);
+    }
 }
 
 /// One hash for the files of a campaign's runs: that of their hashes, sorted, one a line. Names are left out, so a renamed folder is the

@@ -25,9 +25,9 @@ use super::labels::Labels;
 use super::look::Look;
 use super::{Given, Intake, Options, PartialRun, Record, custom, folders, report, words};
 use crate::archive::manifest::RUN_FILE;
-use crate::archive::{self, Discovery};
+use crate::archive::{self, Discovery, Recorded};
 use crate::error::Error;
-use crate::model::{Campaign, Facts, Outcome, PublishedCell};
+use crate::model::{Campaign, Facts, LocalFacts, Outcome, PublishedCell};
 
 /// Known facts of one folder that is a campaign.
 #[derive(Default)]
@@ -73,7 +73,8 @@ pub(super) fn assemble(
 ) -> Result<Intake, Error> {
     let mut report = report::Report::new(found, &looks);
     let mut homes: BTreeMap<String, Home> = BTreeMap::new();
-    let mut facts = Facts::default();
+    let mut facts: Vec<(usize, Facts)> = Vec::new();
+    let recorded = archive::check_recorded(found, &|number| looks.get(number)?.sha256.as_deref());
     let mut partials: Vec<(usize, PartialRun)> = Vec::new();
     let mut published: Vec<(usize, Vec<PublishedCell>)> = Vec::new();
     let mut metrics = custom::Places::default();
@@ -81,7 +82,7 @@ pub(super) fn assemble(
         let parsed = match look.outcome {
             Ok(parsed) => parsed,
             Err(error) => {
-                report.leave_out(number, &error);
+                report.refuse(number, error);
                 continue;
             }
         };
@@ -90,11 +91,12 @@ pub(super) fn assemble(
         for record in parsed.records {
             match record {
                 Record::Run(partial) => partials.push((number, *partial)),
-                Record::Facts(more) => facts.extend(more),
+                Record::Facts(more) => facts.push((number, *more)),
                 Record::Metrics(definitions) => metrics.add(file.folder(), definitions),
                 Record::Journal(outcomes) => {
                     homes.entry(file.folder().to_owned()).or_default().outcomes.extend(outcomes)
                 }
+                Record::Losses(lost) => report.lost(number, &lost),
                 Record::Published(cells) => published.push((number, cells)),
                 Record::Labels(labels) => {
                     let home = homes.entry(file.folder().to_owned()).or_default();
@@ -122,6 +124,7 @@ pub(super) fn assemble(
         }
         metrics.add(base, given.metrics.clone().unwrap_or_default());
     }
+    let facts = local(found, facts, &homes, given.facts, options);
     let run_folders: BTreeSet<&str> =
         found.files.iter().filter(|f| f.path.rsplit('/').next() == Some(RUN_FILE)).map(|f| f.folder()).collect();
     // Files below a run's folder, however deep, lie where the run lies.
@@ -144,5 +147,47 @@ pub(super) fn assemble(
     words::apply(found, &homes, &mut drafts, &mut report);
     folders::gather(found, &mut homes, &mut drafts, options.arms_by_folder);
     let campaigns = words::campaigns(found, &homes, &metrics, &drafts, &mut report)?;
-    finish(found, drafts, campaigns, facts, report, options)
+    finish(found, drafts, campaigns, Told { facts, recorded }, report, options)
+}
+
+/// What was found beside the runs.
+pub(super) struct Told {
+    /// Facts of files.
+    pub facts: Vec<LocalFacts>,
+    /// Files that are not what was recorded of them.
+    pub recorded: Recorded,
+}
+
+/// The facts of all files, with whether each comes before what ships. That of the command line first. Where it lies among the results too it is
+/// not read twice.
+fn local(
+    found: &Discovery,
+    facts: Vec<(usize, Facts)>,
+    homes: &BTreeMap<String, Home>,
+    given: Option<LocalFacts>,
+    options: &Options,
+) -> Vec<LocalFacts> {
+    let named = options.facts.as_deref().and_then(|path| path.canonicalize().ok());
+    let of_file = |(number, facts): (usize, Facts)| {
+        let file = found.files.get(number)?;
+        let is_named = named.is_some() && file.disk.canonicalize().ok() == named;
+        (!is_named).then(|| LocalFacts { file: file.path.clone(), facts, wins: allows_facts(homes, file.folder()) })
+    };
+    given.into_iter().chain(facts.into_iter().filter_map(of_file)).collect()
+}
+
+/// Whether the nearest labels upwards that speak of facts let those of a folder come first.
+fn allows_facts(homes: &BTreeMap<String, Home>, folder: &str) -> bool {
+    let mut at = folder;
+    loop {
+        let labels = homes.get(at).and_then(|home| home.labels.as_ref());
+        if let Some(said) = labels.and_then(|(_, labels)| labels.facts.as_deref()) {
+            return said == Labels::LOCAL;
+        }
+        match at.rsplit_once('/') {
+            Some((up, _)) => at = up,
+            None if at.is_empty() => return false,
+            None => at = "",
+        }
+    }
 }

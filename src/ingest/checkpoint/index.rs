@@ -84,7 +84,7 @@ mod tests {
         let parsed =
             Index.parse(&mut SourceFile::new("m/x/model.safetensors.index.json", text.len() as u64, &mut bytes))?;
         match parsed.records.into_iter().next() {
-            Some(Record::Facts(facts)) => Ok(facts),
+            Some(Record::Facts(facts)) => Ok(*facts),
             _ => panic!("no facts"),
         }
     }

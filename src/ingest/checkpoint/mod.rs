@@ -41,7 +41,7 @@ fn parsed(keys: Vec<String>, facts: &ModelFacts, note: String) -> Parsed {
     for key in keys {
         all.models.insert(key, facts.clone());
     }
-    Parsed { records: vec![Record::Facts(all)], notes: vec![note], ..Parsed::default() }
+    Parsed { records: vec![Record::Facts(Box::new(all))], notes: vec![note], ..Parsed::default() }
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use super::report::Report;
 use crate::archive::{self, Discovery};
 use crate::error::Error;
 use crate::formula::definition::{Checked, check};
-use crate::model::{Campaign, CustomMetric, Facts, Origin, Reading, Run, Source, Status, custom};
+use crate::model::{Campaign, CustomMetric, LocalFacts, Origin, Reading, Run, Source, Status, custom};
 use crate::verdict;
 
 /// Definitions by name.
@@ -75,7 +75,7 @@ pub(super) fn apply(
     found: &Discovery,
     runs: &mut [Run],
     campaigns: &mut [Campaign],
-    facts: &Facts,
+    facts: &[LocalFacts],
     report: &mut Report,
 ) -> Result<(), Error> {
     if campaigns.iter().all(|campaign| campaign.metrics.is_empty()) {
@@ -120,7 +120,7 @@ fn is_told(run: &Run) -> bool {
 }
 
 /// The runs with every figure that the analysis will make of them: an expression may name those too.
-fn derived(runs: &[Run], campaigns: &[Campaign], facts: &Facts) -> Result<Vec<Run>, Error> {
+fn derived(runs: &[Run], campaigns: &[Campaign], facts: &[LocalFacts]) -> Result<Vec<Run>, Error> {
     let defining: BTreeSet<&str> = campaigns
         .iter()
         .filter(|campaign| !campaign.metrics.is_empty())
@@ -131,8 +131,7 @@ fn derived(runs: &[Run], campaigns: &[Campaign], facts: &Facts) -> Result<Vec<Ru
         // Nothing is asked of them.
         (run.series, run.telemetry) = (Vec::new(), Vec::new());
     }
-    let mut known = verdict::facts::builtin()?;
-    known.extend(facts.clone());
+    let known = verdict::facts::with(facts)?;
     verdict::Memory::none().derive(&mut complete);
     verdict::derive::of_facts(campaigns, &mut complete, &known);
     Ok(complete)

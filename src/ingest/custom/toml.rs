@@ -47,7 +47,7 @@ impl Format for MetricsFile {
     }
 
     fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
-        Ok(Parsed { records: vec![Record::Metrics(parse(&file.text()?)?)], ..Parsed::default() })
+        Ok(Parsed { records: vec![Record::Metrics(parse(&file.utf8()?)?)], ..Parsed::default() })
     }
 }
 

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use super::Found;
 use crate::error::{Error, Place};
+use crate::escape::of_cell;
 use crate::model::{Metric, TimePoint, TimeSeries};
 
 /// Columns that say which series a row belongs to.
@@ -108,12 +109,12 @@ pub(super) fn read(text: &str, time: &str) -> Result<Found, Error> {
             let point = TimePoint {
                 row,
                 time: record[time_at].to_owned(),
-                name: name_at.map(|at| record[at].to_owned()).filter(|name| !name.is_empty()),
+                name: name_at.map(|at| of_cell(&record[at]).to_owned()).filter(|name| !name.is_empty()),
                 value,
-                labels: said.map(|&at| (header[at].clone(), record[at].to_owned())).collect(),
+                labels: said.map(|&at| (header[at].clone(), of_cell(&record[at]).to_owned())).collect(),
                 ..TimePoint::default()
             };
-            by_branch.entry(branch_at.map_or("", |at| &record[at])).or_default().push(point);
+            by_branch.entry(branch_at.map_or("", |at| of_cell(&record[at]))).or_default().push(point);
         }
         let known = Metric::of_catalogue(&header[*at]);
         found.series.extend(by_branch.into_iter().map(|(branch, points)| TimeSeries {

@@ -46,10 +46,10 @@ use self::answer::Job;
 use self::flow::Flow;
 use self::gather::Gather;
 use self::pool::Pool;
-use self::words::Secrets;
 use super::order::{Next, Sink, Source, Status};
 use super::target::Target;
 use super::wire::Deltas;
+use crate::archive::mask::Veil;
 use crate::error::{Error, Kind};
 use crate::host::net::tls;
 use crate::host::net::usage::Usage;
@@ -94,7 +94,7 @@ pub struct Engine {
     path: String,
     headers: Vec<(String, String)>,
     authorized: bool,
-    secrets: Secrets,
+    veil: Veil,
     tls: Option<tls::Client>,
     addresses: Vec<SocketAddr>,
     /// The address that answered.
@@ -155,6 +155,10 @@ impl Engine {
         }
         headers.extend(options.headers.iter().cloned());
         let authorized = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        let mut secrets = options.secrets.clone();
+        target.secrets().iter().for_each(|secret| secrets.learn("--url", "credential", secret));
+        options.headers.iter().for_each(|(name, value)| secrets.learn_header(name, value));
+        let veil = secrets.veil();
         let poller = Poller::new().map_err(|error| failed("cannot watch connections", error))?;
         Ok(Self {
             poller,
@@ -165,7 +169,7 @@ impl Engine {
             host: target.host_header(),
             name: target.host().to_owned(),
             path: target.path(options.endpoint),
-            secrets: Secrets::new(target, &options.headers),
+            veil,
             headers,
             authorized,
             cipher: if tls.is_some() { vec![0; tls::CIPHER] } else { Vec::new() },

@@ -3,6 +3,7 @@
 //! In:  values.  Out: [`Options`], and a raised limit of descriptors where needed.
 //! Not here: the requests and their times (see `load::settings`).
 
+use crate::archive::mask::Secrets;
 use crate::error::{Error, Kind};
 use crate::host::net::tls::Trust;
 use crate::host::net::{Ns, limits};
@@ -32,6 +33,8 @@ pub struct Options {
     pub max_event_bytes: usize,
     /// Whom TLS trusts.
     pub trust: Trust,
+    /// Further secrets that a server may repeat, beside those of the address and the headers.
+    pub secrets: Secrets,
 }
 
 impl Default for Options {
@@ -46,6 +49,7 @@ impl Default for Options {
             drain: None,
             max_event_bytes: 16 << 20,
             trust: Trust::default(),
+            secrets: Secrets::default(),
         }
     }
 }
@@ -63,6 +67,7 @@ impl std::fmt::Debug for Options {
             .field("drain", &self.drain)
             .field("max_event_bytes", &self.max_event_bytes)
             .field("trust", &self.trust)
+            .field("secrets", &self.secrets)
             .finish()
     }
 }

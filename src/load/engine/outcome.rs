@@ -7,16 +7,27 @@
 //! never read. A message says what came, and where a person can do something about it, what.
 
 use super::answer::{Body, Job};
-use super::words::{self, Secrets};
+use super::words;
+use crate::archive::mask::Veil;
 use crate::load::order::Status;
 
 impl Job {
-    /// Its outcome, where `ended` is the end of its connection. Names the failure.
-    pub(super) fn conclude(&mut self, ended: Status, secrets: &Secrets, authorized: bool) {
+    /// Its outcome, where `ended` is the end of its connection. Names the failure. No word of the server keeps a secret.
+    pub(super) fn conclude(&mut self, ended: Status, veil: &Veil, authorized: bool) {
         let (status, error) = self.outcome(ended, authorized);
         self.record.status = status;
-        self.record.error = error.map(|error| secrets.clean(&error)).filter(|error| !error.is_empty());
+        self.record.error = error.map(|error| words::clean(veil, &error)).filter(|error| !error.is_empty());
         self.unseen.settle(&mut self.record);
+        if veil.is_empty() {
+            return;
+        }
+        let record = &mut self.record;
+        for said in [&mut record.finish, &mut record.model, &mut record.retry_after].into_iter().flatten() {
+            let known = veil.text(said);
+            if known != *said {
+                *said = known;
+            }
+        }
     }
 
     fn outcome(&mut self, ended: Status, authorized: bool) -> (Status, Option<String>) {

@@ -3,46 +3,17 @@
 //! In:  bytes and texts of others, secrets.  Out: one line, bounded, without control characters, without the secrets.
 //! Not here: which status a failure has.
 
-use std::borrow::Cow;
-
-use crate::load::target::Target;
+use crate::archive::mask::Veil;
 
 /// Characters of an error that are kept.
 pub(super) const LINE: usize = 400;
 /// Characters of a foreign body that are shown.
 pub(super) const EXCERPT: usize = 200;
-/// Shorter secrets are not looked for: they would be found everywhere.
-const SECRET_MIN: usize = 4;
 
-/// Secrets that must not appear in an error. Servers tend to repeat the key that they refuse.
-#[derive(Clone, Default)]
-pub(super) struct Secrets(Vec<String>);
-
-impl Secrets {
-    /// Credentials of the address and the values of headers that carry them.
-    pub(super) fn new(target: &Target, headers: &[(String, String)]) -> Self {
-        let mut secrets = target.secrets();
-        for (_, value) in headers {
-            secrets.push(value.clone());
-            secrets.extend(value.split_whitespace().map(str::to_owned));
-        }
-        secrets.retain(|secret| secret.len() >= SECRET_MIN && !["Bearer", "Basic"].contains(&secret.as_str()));
-        // The longest first, so that no part of it is left over.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        secrets.dedup();
-        Self(secrets)
-    }
-
-    /// Text without them, on one line, bounded.
-    pub(super) fn clean(&self, text: &str) -> String {
-        let mut text = Cow::Borrowed(text);
-        for secret in &self.0 {
-            if text.contains(secret.as_str()) {
-                text = Cow::Owned(text.replace(secret.as_str(), "***"));
-            }
-        }
-        line(&text, LINE)
-    }
+/// What others said, without secrets, on one line, bounded. Servers tend to repeat the key that they refuse.
+pub(super) fn clean(veil: &Veil, text: &str) -> String {
+    // Once more behind the cut, which may go through a secret that was written in another form.
+    veil.said(&line(&veil.said(text), LINE))
 }
 
 /// One line with a limited number of characters. Whitespace and control characters become one space.
@@ -92,12 +63,14 @@ pub(super) fn message(body: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::archive::mask::Secrets;
 
     #[test]
     fn a_key_that_the_server_repeats_is_not_shown() {
-        let target = Target::parse("http://user:sesame-open@h").unwrap();
-        let secrets = Secrets::new(&target, &[("authorization".into(), "Bearer sk-12345".into())]);
-        let text = secrets.clean("wrong key sk-12345\nof Bearer sk-12345, password sesame-open, Bearer");
+        let mut secrets = Secrets::default();
+        secrets.learn_address("--url", "http://user:sesame-open@h");
+        secrets.learn_header("authorization", "Bearer sk-12345");
+        let text = clean(&secrets.veil(), "wrong key sk-12345\nof Bearer sk-12345, password sesame-open, Bearer");
         assert_eq!(text, "wrong key *** of ***, password ***, Bearer");
     }
 

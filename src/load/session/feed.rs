@@ -118,7 +118,7 @@ impl Feed {
             request_ids: format!("sparkbench-{:016x}", settings.nonce),
             log: Some(Box::new(BufWriter::new(log))),
             // Results alone go to standard output.
-            print: Some(Box::new(std::io::stderr())),
+            print: Some(Box::new(session.secrets_of(settings).veil().over(std::io::stderr()))),
         };
         let planned = match &settings.work {
             Work::Conversations(chat) => chat.max_requests,

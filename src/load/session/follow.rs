@@ -34,6 +34,7 @@ impl Session<'_> {
             });
             if let Err(error) = done {
                 // Rank 0 was told, and says whether there is more.
+                let error = self.secrets.veil().error(error);
                 self.watcher.warn(&error.in_a_line());
                 ranks.failed(&error.in_short());
             }

@@ -9,6 +9,7 @@
 use std::time::Duration;
 
 use super::Watcher;
+use crate::archive::mask::Veil;
 use crate::error::{Error, Kind};
 use crate::host::Host;
 use crate::host::net::tls::Trust;
@@ -43,11 +44,17 @@ pub struct Known {
 }
 
 impl Known {
-    /// Asks.
+    /// Asks. What the server says goes through `veil` before anyone hears it.
     ///
     /// # Errors
     /// When the server does not answer at all, wants a key, or does not serve what was asked for.
-    pub fn ask(host: &dyn Host, target: &Target, settings: &Settings, watcher: &dyn Watcher) -> Result<Self, Error> {
+    pub fn ask(
+        host: &dyn Host,
+        target: &Target,
+        settings: &Settings,
+        veil: &Veil,
+        watcher: &dyn Watcher,
+    ) -> Result<Self, Error> {
         let mut headers = headers(host, settings)?;
         if let Some(login) = target.authorization().filter(|_| settings.api_key_env.is_none()) {
             headers.push(("authorization".to_owned(), login.to_owned()));
@@ -75,6 +82,7 @@ impl Known {
                 probed.tries.iter().map(|tried| format!("{}: {}", exact::word(tried.way), tried.words)).collect();
             notes.push(format!("no exact output length is honoured ({}). Answers may be shorter", tried.join("; ")));
         }
+        notes.iter_mut().for_each(|note| *note = veil.said(note));
         let tokenize = Tokenize::find(&web, &model.id, server::LIMIT);
         let known = Self {
             web,
@@ -86,7 +94,7 @@ impl Known {
             tokenize,
             notes,
         };
-        watcher.say(&known.words(&target.shown()));
+        watcher.say(&veil.said(&known.words(&target.shown())));
         Ok(known)
     }
 

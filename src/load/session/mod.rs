@@ -26,9 +26,11 @@ pub use one::{Loaded, PREEMPTED, SUMMARY_FILE};
 
 use super::plan::lengths::LONGEST;
 use super::ranks::Ranks;
+use super::secrets;
 use super::settings::Settings;
 use super::target::Target;
 use super::tokens::Recipe;
+use crate::archive::mask::Secrets;
 use crate::error::Error;
 use crate::host::Host;
 
@@ -95,6 +97,8 @@ pub struct Session<'a> {
     target: Target,
     watcher: &'a dyn Watcher,
     known: Known,
+    /// What the server was given and must not be repeated. Bodies of single loads are not among it.
+    secrets: Secrets,
     /// Set from outside to end the load in flight in order.
     stop: Arc<AtomicBool>,
     /// How prompts of a wanted length are made, once it has been found out.
@@ -117,8 +121,19 @@ impl<'a> Session<'a> {
         stop: Arc<AtomicBool>,
     ) -> Result<Self, Error> {
         let target = Target::parse(url)?;
-        let known = Known::ask(host.as_ref(), &target, settings, watcher)?;
-        Ok(Self { host: Arc::clone(host), target, watcher, known, stop, recipe: Mutex::new(None), ranks: None })
+        let secrets = secrets::of(host.as_ref(), url, settings);
+        let asked = Known::ask(host.as_ref(), &target, settings, &secrets.veil(), watcher);
+        let known = asked.map_err(|error| secrets.veil().error(error))?;
+        Ok(Self {
+            host: Arc::clone(host),
+            target,
+            watcher,
+            known,
+            secrets,
+            stop,
+            recipe: Mutex::new(None),
+            ranks: None,
+        })
     }
 
     /// Loads together with other clients.

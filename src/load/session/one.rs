@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use super::feed::{Feed, FeedSummary};
 use super::{Live, Session, words};
+use crate::archive::mask::{Secrets, Veil};
 use crate::error::{Error, Kind};
 use crate::host::net::{Ns, now, usage};
 use crate::load::calibrate::Calibration;
@@ -72,10 +73,17 @@ impl Session<'_> {
         folder: &Path,
         calibration: Option<Calibration>,
     ) -> Result<Loaded, Error> {
-        let Some(ranks) = &self.ranks else { return self.one(settings, name, folder, calibration) };
+        let secrets = self.secrets_of(settings);
+        let veil = secrets.veil();
+        let hidden = |error| veil.error(error);
+        let Some(ranks) = &self.ranks else {
+            return self.one(settings, name, folder, calibration, (secrets, &veil)).map_err(hidden);
+        };
+        let own = Settings { share: ranks.share(), ..settings.clone() };
         let done = ranks
             .call(name, settings, &|| self.interrupted())
-            .and_then(|()| self.one(&Settings { share: ranks.share(), ..settings.clone() }, name, folder, calibration));
+            .and_then(|()| self.one(&own, name, folder, calibration, (secrets, &veil)))
+            .map_err(hidden);
         if let (Err(error), true) = (&done, ranks.is_head()) {
             ranks.failed(&error.in_short());
         }
@@ -88,8 +96,10 @@ impl Session<'_> {
         name: &str,
         folder: &Path,
         calibration: Option<Calibration>,
+        (secrets, veil): (Secrets, &Veil),
     ) -> Result<Loaded, Error> {
-        let engine = Engine::new(&self.target, &self.options(settings))?;
+        let shown = secrets.members(&settings.extra_body);
+        let engine = Engine::new(&self.target, &self.options(settings, secrets))?;
         let mut feed = Feed::new(self, settings, &engine.waker(), folder)?;
         // Of several clients one is enough to ask for the server's own counts.
         let scraper = if self.ranks.as_ref().is_none_or(|ranks| ranks.is_head()) {
@@ -114,7 +124,7 @@ impl Session<'_> {
             facts.url = self.target.shown();
             facts.model = Some(self.known.model.id.clone());
             facts.started_utc.clone_from(&started_utc);
-            facts.settings = words::settings(settings, &self.known, &ran.feed);
+            facts.settings = words::settings(settings, &self.known, &ran.feed, &shown);
             facts.planned = planned;
             facts.notes.clone_from(&self.known.notes);
             facts.notes.extend(ran.feed.notes());
@@ -151,6 +161,8 @@ impl Session<'_> {
             summary.valid = false;
             summary.invalid_because.push("stopped before the end".to_owned());
         }
+        // Before anything of it goes to rank 0, which may have been given another key.
+        summary.hide(veil);
         if let Some(ranks) = &self.ranks {
             let report = Report::of(&summary, &stored, first_late_ns, failure.as_ref());
             if let Some(facts) = all_facts.filter(|_| failure.is_none()) {
@@ -171,6 +183,7 @@ impl Session<'_> {
             summary.valid = false;
             summary.invalid_because.push(failure.in_short());
         }
+        summary.hide(veil);
         let path = folder.join(SUMMARY_FILE);
         if let Err(cause) = std::fs::write(&path, summary.json()) {
             failure.get_or_insert_with(|| {
@@ -270,7 +283,15 @@ impl Session<'_> {
         self.host.interrupted() || self.stop.load(Relaxed)
     }
 
-    fn options(&self, settings: &Settings) -> Options {
+    /// What this load gives the server and nobody may repeat.
+    pub(super) fn secrets_of(&self, settings: &Settings) -> Secrets {
+        let mut secrets = self.secrets.clone();
+        settings.headers.iter().for_each(|(name, value)| secrets.learn_header(name, value));
+        secrets.learn_members(&settings.extra_body);
+        secrets
+    }
+
+    fn options(&self, settings: &Settings, secrets: Secrets) -> Options {
         let (streams, ahead) = match settings.shape {
             Shape::Closed { concurrency } => {
                 let own = settings.share.of(concurrency);
@@ -292,6 +313,7 @@ impl Session<'_> {
             streams,
             drain: settings.duration_s.map(|_| nanoseconds(settings.drain_s)),
             trust: self.known.trust.clone(),
+            secrets,
             ..Options::default()
         }
     }

@@ -10,8 +10,8 @@ use super::known::Known;
 use crate::load::server::{cache, exact};
 use crate::load::settings::{Arrival, Settings, Shape, Work};
 
-/// Everything that decides what is sent. Headers by their names alone.
-pub(super) fn settings(settings: &Settings, known: &Known, feed: &Feed) -> Value {
+/// Everything that decides what is sent. Headers by their names alone. `extra_body` are the further members as they may be shown.
+pub(super) fn settings(settings: &Settings, known: &Known, feed: &Feed, extra_body: &Value) -> Value {
     let mut map = Map::new();
     let mut put = |key: &str, value: Value| {
         if !value.is_null() {
@@ -77,7 +77,7 @@ pub(super) fn settings(settings: &Settings, known: &Known, feed: &Feed) -> Value
     put("exact", json!(exact::word(known.exact(settings))));
     put("temperature", json!(settings.temperature));
     if !settings.extra_body.is_empty() {
-        put("extra_body", json!(settings.extra_body));
+        put("extra_body", extra_body.clone());
     }
     if !settings.headers.is_empty() {
         put("headers", json!(settings.headers.keys().collect::<Vec<_>>()));

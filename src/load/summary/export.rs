@@ -7,11 +7,14 @@ use serde_json::Value;
 
 use super::points;
 use super::text::figure;
+use crate::escape;
 
 /// Figures of a summary with their own statistics.
 const METRICS: [&str; 4] = ["ttft_ms", "tpot_ms", "itl_ms", "e2e_latency_ms"];
 /// These statistics.
 const STATISTICS: [&str; 7] = ["mean", "p50", "p90", "p95", "p99", "max", "n"];
+/// Name of the fact that is an address.
+const ADDRESS: &str = "Address";
 /// Further content of a row: paths of the summary.
 const PLAIN: &[&str] = &[
     "url",
@@ -56,8 +59,12 @@ pub fn csv(loads: &[(String, Value)]) -> String {
     // Memory takes whatever is written.
     let _ = writer.write_record(&columns);
     for (name, summary) in loads {
-        let paths = columns.iter().skip(1).map(|column| cell(summary, column));
-        let _ = writer.write_record(std::iter::once(name.clone()).chain(paths));
+        let paths = columns.iter().skip(1).map(|column| match summary.pointer(&pointer(column)) {
+            // Names come from servers. A figure below zero is no formula.
+            Some(Value::String(text)) => escape::cell(text),
+            _ => cell(summary, column),
+        });
+        let _ = writer.write_record(std::iter::once(escape::cell(name)).chain(paths));
     }
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }
@@ -77,8 +84,13 @@ pub fn figures(summary: &Value) -> (Vec<String>, Vec<Vec<String>>) {
     (heads, METRICS.iter().map(row).collect())
 }
 
+/// The place of a column in a summary.
+fn pointer(column: &str) -> String {
+    format!("/{}", column.replace('.', "/"))
+}
+
 fn cell(summary: &Value, column: &str) -> String {
-    match summary.pointer(&format!("/{}", column.replace('.', "/"))) {
+    match summary.pointer(&pointer(column)) {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
@@ -89,17 +101,22 @@ fn cell(summary: &Value, column: &str) -> String {
 pub fn markdown(loads: &[(String, Value)]) -> String {
     let mut out = String::new();
     for (name, value) in facts(loads) {
-        out.push_str(&format!("{name}: {}  \n", escaped(&value)));
+        // An address is there to be copied. In a code span it is, and links nowhere.
+        let value = if name == ADDRESS { escape::code(&value) } else { escape::markdown(&value) };
+        out.push_str(&format!("{name}: {value}  \n"));
     }
     let (heads, rows) = points::cells(loads);
     out.push('\n');
-    let mut line = |cells: &[String]| {
-        let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
-        out.push_str(&format!("| {} |\n", cells.join(" | ")));
-    };
+    let mut line = |cells: &[String]| out.push_str(&format!("| {} |\n", cells.join(" | ")));
     line(&heads);
     line(&heads.iter().enumerate().map(|(at, _)| if at == 0 { "---" } else { "--:" }.to_owned()).collect::<Vec<_>>());
-    rows.iter().for_each(|row| line(row));
+    for mut row in rows {
+        // The figures behind the name are our own.
+        if let Some(name) = row.first_mut() {
+            *name = escape::markdown(name);
+        }
+        line(&row);
+    }
     out.push_str("\nLatencies in ms.");
     if heads.iter().any(|head| head == points::PASSES) {
         out.push_str(" ± is the standard deviation between passes.");
@@ -122,7 +139,7 @@ pub fn facts(loads: &[(String, Value)]) -> Vec<(&'static str, String)> {
     [
         ("Model", same("model")),
         ("Server", pair("settings.engine", "settings.engine_version", " ").or_else(|| same("settings.engine"))),
-        ("Address", same("url")),
+        (ADDRESS, same("url")),
         ("Input / output tokens", pair("settings.isl", "settings.osl", " / ")),
         ("Shorter than asked", short.map(|short| format!("{short} of {} answers", total("/completed")))),
         ("Measured with", pair("tool.name", "tool.version", " ")),
@@ -131,18 +148,6 @@ pub fn facts(loads: &[(String, Value)]) -> Vec<(&'static str, String)> {
     .into_iter()
     .filter_map(|(name, value)| Some((name, value?)))
     .collect()
-}
-
-/// Names come from servers: nothing in them may be markup.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if matches!(letter, '\\' | '|' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#') {
-            out.push('\\');
-        }
-        out.push(if letter.is_control() { ' ' } else { letter });
-    }
-    out
 }
 
 #[cfg(test)]
@@ -183,5 +188,29 @@ mod tests {
         let bars: Vec<usize> =
             text.lines().filter(|line| line.starts_with('|')).map(|line| line.matches(" | ").count()).collect();
         assert_eq!(bars, [bars[0]; 4]);
+    }
+
+    /// Issue 30: what a server calls itself acts neither in a comment nor in a spreadsheet.
+    #[test]
+    fn names_of_servers_are_no_formulas_and_call_nobody() {
+        let mut loads = loads();
+        for (_, load) in &mut loads {
+            load["model"] = json!("=HYPERLINK(\"http://x\")");
+            load["settings"]["engine"] = json!("@org/team ~~x~~");
+            load["steady"] = json!({ "output_throughput_tok_s": -1.5 });
+        }
+        loads[0].0 = "+1 GH-1".to_owned();
+        let text = csv(&loads);
+        let mut reader = ::csv::Reader::from_reader(text.as_bytes());
+        let heads = reader.headers().unwrap().clone();
+        let row = reader.records().next().unwrap().unwrap();
+        let at = |name: &str| &row[heads.iter().position(|head| head == name).unwrap()];
+        assert_eq!([at("load"), at("model")], ["'+1 GH-1", "'=HYPERLINK(\"http://x\")"]);
+        assert_eq!([at("settings.engine"), at("steady.output_throughput_tok_s")], ["'@org/team ~~x~~", "-1.5"]);
+        let text = markdown(&loads);
+        assert!(text.contains("Address: `http://h:1`  \n"), "{text}");
+        assert!(text.contains("Server: @\u{200b}org/team \\~\\~\u{200b}x\\~\\~  \n"), "{text}");
+        assert!(text.contains("Model: =HYPERLINK(\"http:\u{200b}//x\")  \n"), "{text}");
+        assert!(text.contains("| +1 GH-\u{200b}1 | 8 | 0 |"), "{text}");
     }
 }

@@ -37,6 +37,7 @@ use super::schedule::gaps::Fit;
 use super::settings::{Arrival, Settings, Shape, Slos};
 use super::store::Stored;
 use super::until::UntilReport;
+use crate::archive::mask::Veil;
 use crate::error::Error;
 use crate::host::net::Ns;
 
@@ -387,6 +388,24 @@ impl Summary {
     /// When the rows or the chunks cannot be read back.
     pub fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error> {
         count::count(facts, stored)
+    }
+
+    /// Takes secrets out of everything that it repeats of the server and of the settings.
+    pub fn hide(&mut self, veil: &Veil) {
+        if veil.is_empty() {
+            return;
+        }
+        let keys = |counts: &mut BTreeMap<String, u64>| {
+            for (said, count) in std::mem::take(counts) {
+                *counts.entry(veil.said(&said)).or_default() += count;
+            }
+        };
+        [&mut self.models_seen, &mut self.retry_after, &mut self.said].into_iter().for_each(keys);
+        self.url = veil.text(&self.url);
+        self.model.iter_mut().for_each(|model| *model = veil.text(model));
+        veil.json(&mut self.settings);
+        self.notes.iter_mut().chain(&mut self.invalid_because).for_each(|text| *text = veil.said(text));
+        self.ranks.iter_mut().filter_map(|rank| rank.missing.as_mut()).for_each(|why| *why = veil.said(why));
     }
 
     /// As JSON with line ends, for a file or standard output.

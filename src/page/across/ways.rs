@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::NOT_NAMED;
+use crate::escape::file_name;
 use crate::page::index::{Link, Site, slug};
 use crate::verdict::report::across::{Place, Summary};
 
@@ -14,7 +15,7 @@ pub(crate) fn paths(folder: &str, summaries: &[Summary]) -> BTreeMap<Option<Stri
     let mut taken = BTreeSet::new();
     let mut paths = BTreeMap::new();
     for summary in summaries {
-        let base = summary.name.as_deref().map_or_else(|| "not-named".to_owned(), |name| slug(&[name]));
+        let base = summary.name.as_deref().map_or_else(|| "not-named".to_owned(), |name| file_name(&slug(&[name])));
         let mut path = format!("{folder}/{base}/index.html");
         let mut k = 2;
         while !taken.insert(path.clone()) {

@@ -36,6 +36,7 @@ use crate::model::Finding;
 use crate::run::campaign::finest;
 use crate::run::company::Attached;
 use crate::run::experiment::Experiment;
+use crate::run::mounts::{self, Before};
 use crate::run::nodes::here;
 use crate::run::observed::{Observer, process};
 use crate::run::one::{LOOK, make_folder, own_program, remove_own_program, write_asset};
@@ -105,7 +106,8 @@ pub fn serve(join: &Join, secret: Secret, host: &Arc<dyn Host>) -> Result<(), Er
     };
     let ended = member.orders();
     if let Some(campaign) = member.campaign.take() {
-        let _ = fs::remove_dir_all(&campaign.folder);
+        // Nobody is there to be told. What is still mounted there is not touched.
+        let _ = mounts::remove_folder(host.as_ref(), &campaign.folder);
     }
     ended.map_err(|why| Error::new(Kind::Workload, format!("the connection to the head was lost: {why}")))
 }
@@ -189,7 +191,7 @@ impl Member {
             swept.extend(environment.sweep(host.as_ref(), &begin.archive_id)?);
         }
         let folder = std::env::temp_dir().join(format!("sparkbench-{}-{}", begin.archive_id, self.rank));
-        let _ = fs::remove_dir_all(&folder);
+        mounts::remove_folder(host.as_ref(), &folder)?;
         // Ours alone: a foreign folder under this name is refused.
         fs::DirBuilder::new()
             .mode(0o700)
@@ -261,10 +263,12 @@ impl Member {
         let mut wire = self.not_started();
         let campaign = self.campaign()?;
         let place = campaign.place(planned);
-        let _ = fs::remove_dir_all(&place.folder);
+        mounts::remove_folder(self.host.as_ref(), &place.folder)?;
         make_folder(&place.work)?;
+        let before = Before::look(self.host.as_ref(), &place.folder);
         let done = self.attend(planned, &place, &mut wire);
         let host = self.host.as_ref();
+        wire.watched.extend(mounts::undo(host, &before).finding());
         if let Some(campaign) = &mut self.campaign {
             campaign.last_ended = Some(host.monotonic());
         }
@@ -273,11 +277,11 @@ impl Member {
         state::snapshot(host, &place.folder, "after")?;
         remove_own_program(&place.work)?;
         done?;
-        campaign.mask.folder(&place.folder, &mut Tally::new()).map_err(|cause| {
-            Error::archive(format!("cannot mask the files in '{}'", place.folder.display())).because(cause)
-        })?;
+        disk::lift(&place.folder).and_then(|_| campaign.mask.folder(&place.folder, &mut Tally::new())).map_err(
+            |cause| Error::archive(format!("cannot mask the files in '{}'", place.folder.display())).because(cause),
+        )?;
         self.send(&place.folder)?;
-        let _ = fs::remove_dir_all(&place.folder);
+        mounts::remove_folder(host, &place.folder)?;
         let node = Box::new(campaign.mask.wire(&wire, &mut Tally::new())?);
         Ok(Word::Ended { node })
     }
@@ -336,7 +340,10 @@ impl Member {
         let ended = loop {
             if let Some(ended) = launched.wait(LOOK)? {
                 let code = ended.code.map_or_else(|| "a signal".to_owned(), |code| format!("exit status {code}"));
-                let why = format!("its worker ended by itself ({code}){}", log_tail(&place.folder));
+                let why = match &ended.why {
+                    Some(why) => format!("its worker was ended: {why}"),
+                    None => format!("its worker ended by itself ({code}){}", log_tail(&place.folder)),
+                };
                 readiness.tell(&self.line, &why);
                 wire.failure = Some(why);
                 break ended;
@@ -367,10 +374,15 @@ impl Member {
             (wire.started_monotonic_s, wire.ended_monotonic_s) =
                 (Some(ended.started_monotonic_s), Some(ended.ended_monotonic_s));
         }
+        let by_itself = wire.failure.is_some();
         let closed = launched.close()?;
+        if let Some(lost) = &closed.lost {
+            environment.sweep(host.as_ref(), &campaign.archive_id)?;
+            wire.failure.get_or_insert_with(|| lost.clone());
+        }
         wire.process = works.then(|| process(&ended, &closed));
         // A worker that ended by itself leaves nothing to do but to wait for the head's word on it.
-        while wire.failure.is_some() && self.asked_to_end().is_none() {
+        while by_itself && self.asked_to_end().is_none() {
             host.pause(LOOK);
         }
         seen.failure.map_or(Ok(()), Err)

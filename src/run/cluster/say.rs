@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::archive::FileName;
 use crate::archive::manifest::{NodeWire, PlannedRun};
 use crate::host::link::Measured;
 use crate::model::Finding;
@@ -134,7 +135,7 @@ pub(crate) enum Word {
     /// A file of the run follows, in pieces. No answer.
     File {
         /// Below the machine's folder of the run.
-        path: String,
+        path: FileName,
     },
     /// All of the run was sent.
     Ended {

@@ -6,11 +6,12 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::say::{self, Word};
+use crate::archive::FileName;
 use crate::host::meet::{Clock, Event, Handler};
 use crate::host::net::now;
 use crate::model::{ClockOffset, Finding};
@@ -64,7 +65,7 @@ impl Peer {
         self.broken.take().map(|cause| cause.to_string())
     }
 
-    fn open(&mut self, path: &str) {
+    fn open(&mut self, path: &FileName) {
         self.file = None;
         let Some(folder) = self.folder.as_ref().filter(|_| self.broken.is_none()) else { return };
         match made(folder, path) {
@@ -105,9 +106,8 @@ impl Peer {
 }
 
 /// A file below a folder. A path that leads elsewhere is refused: a machine may write into its own folder of a run and nowhere else.
-fn made(folder: &Path, path: &str) -> io::Result<File> {
-    let plain = !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
-    if !plain {
+fn made(folder: &Path, path: &FileName) -> io::Result<File> {
+    if !path.is_below() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("'{path}' is not a path below its folder")));
     }
     let path = folder.join(path);
@@ -191,6 +191,14 @@ mod tests {
         peer.write(b"two");
         assert_eq!(peer.close_files(), None);
         assert_eq!(fs::read_to_string(folder.join("work/out.txt")).unwrap(), "one two");
+        // A name that is no text comes through the message and stays what it is.
+        let odd = FileName::new(*b"work/\xf6\n.txt");
+        let word = serde_json::to_string(&Word::File { path: odd.clone() }).unwrap();
+        let mut peer = Peer { folder: Some(folder.to_path_buf()), ..Peer::default() };
+        peer.heard(0, serde_json::from_str(&word).unwrap());
+        peer.write(b"three");
+        assert_eq!(peer.close_files(), None);
+        assert_eq!(fs::read_to_string(folder.join(odd)).unwrap(), "three");
         for path in ["../x", "/etc/x", "", "a/../../x"] {
             let mut peer = Peer { folder: Some(folder.to_path_buf()), ..Peer::default() };
             peer.heard(0, Word::File { path: path.into() });

@@ -25,6 +25,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::model::{Altered, FactConflict};
+
 pub use across::Across;
 pub use calibration::{CalibrationArm, CalibrationReport};
 pub use campaign::{
@@ -98,12 +100,49 @@ pub struct Analysis {
     pub history: Vec<HistoryReport>,
     /// Questions that several campaigns asked, each with its pooled answer.
     pub replications: Vec<ReplicationReport>,
+    /// Facts that files beside the results give.
+    #[serde(skip_serializing_if = "FactsReport::is_empty")]
+    pub facts: FactsReport,
     /// What to add where nothing is compared, as one sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_compare: Option<String>,
 }
 
+/// Facts of machines and models that do not ship with the program.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct FactsReport {
+    /// Tables that files give, by table and key.
+    pub local: Vec<LocalTable>,
+    /// Figures on which files contradict the shipped facts, or each other.
+    pub conflicts: Vec<FactConflict>,
+}
+
+/// A table of facts that a file gives.
+#[derive(Debug, Clone, Serialize)]
+pub struct LocalTable {
+    /// `machines`, `models`, `prices` or `references`.
+    pub table: &'static str,
+    pub key: String,
+    /// Label of the machine that it is about. Absent for models.
+    pub machine: Option<String>,
+    /// The file.
+    pub file: String,
+}
+
+impl FactsReport {
+    fn is_empty(&self) -> bool {
+        self.local.is_empty() && self.conflicts.is_empty()
+    }
+}
+
 impl Analysis {
+    /// Files that are not what was recorded of them, those first that are errors.
+    pub fn altered(&self) -> Vec<&Altered> {
+        let mut found: Vec<&Altered> = self.inputs.iter().filter_map(|input| input.altered.as_ref()).collect();
+        found.sort_by_key(|altered| !altered.is_error);
+        found
+    }
+
     /// Campaigns, the newest first, those without any start time last. Those about load clients follow those about machines.
     pub fn newest_first(&self) -> Vec<&CampaignReport> {
         let mut campaigns: Vec<_> = self.campaigns.iter().collect();
@@ -165,6 +204,9 @@ pub struct Asked {
     /// Whether definitions of metrics came from a file of their own.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub metrics: bool,
+    /// Whether facts came from a file that was named.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub facts: bool,
     /// Label that was to be compared in place of environments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compare_by: Option<String>,
@@ -178,8 +220,11 @@ pub struct Asked {
 /// One file that was examined.
 #[derive(Debug, Clone, Serialize)]
 pub struct Input {
-    /// Below the folder that was given.
+    /// Below the folder that was given. Bytes that are no text, and control characters, are `\xNN`.
     pub path: String,
+    /// The bytes of the path in base64, where `path` is not the path letter by letter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name_bytes: Option<String>,
     /// Format that took it, absent when none did.
     pub format: Option<String>,
     /// SHA-256, absent when the file could not be read whole.
@@ -193,6 +238,9 @@ pub struct Input {
     /// Why it was joined to no run, although it was read and describes runs: telemetry, the log of a server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_joined: Option<String>,
+    /// What became of it since its hash was recorded, where it is not what it was then. A file that is missing has a row for this alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub altered: Option<Altered>,
 }
 
 /// Two ends. A missing end is unbounded or does not exist. The reason is beside it.

@@ -10,6 +10,7 @@ pub(crate) mod finding;
 pub(crate) mod physics;
 
 mod affine_columns;
+mod archive_changed;
 mod arms_differ;
 mod autocorrelated;
 mod bursts;
@@ -22,6 +23,7 @@ mod definition_differs;
 mod derived_column;
 mod drift;
 mod duplicate_runs;
+mod facts_overridden;
 mod failed_runs;
 mod few_requests;
 mod first_run;
@@ -165,6 +167,8 @@ pub static TRAPS: &[&dyn Trap] = &[
     &memory_scope::MemoryScope,
     &runs_overlap::RunsOverlap,
     &stated_facts::StatedFactsContradict,
+    &archive_changed::ArchiveChanged,
+    &facts_overridden::FactsOverridden,
     &order::OrderNotInterleaved,
     &drift::DriftWithinArm,
     &autocorrelated::AutocorrelatedRuns,

@@ -8,6 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::plan::{ITERATIONS, MOST_ITERATIONS, MOST_SIZE, ProbePlan};
+use crate::archive::FileName;
 use crate::archive::manifest::{CheckWire, ReportWire, SeenWire};
 use crate::env::Invocation;
 use crate::error::{Error, Kind as ErrorKind};
@@ -152,7 +153,7 @@ impl Workload for Probe {
         Some(self.plan.expected_s())
     }
 
-    fn assets(&self, _: &Cell<'_>) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    fn assets(&self, _: &Cell<'_>) -> Result<Vec<(FileName, Vec<u8>)>, Error> {
         Ok(Vec::new())
     }
 

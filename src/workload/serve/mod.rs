@@ -30,6 +30,7 @@ use super::command;
 use super::expect::{Expect, ReportSetting};
 use super::template::Template;
 use super::{Cell, Kind, Outcome, Workload};
+use crate::archive::FileName;
 use crate::archive::manifest::{REQUESTS_FILE, SeenWire};
 use crate::env::Invocation;
 use crate::error::{Error, Kind as ErrorKind};
@@ -233,7 +234,7 @@ impl Workload for Serve {
         lacks
     }
 
-    fn assets(&self, _: &Cell<'_>) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    fn assets(&self, _: &Cell<'_>) -> Result<Vec<(FileName, Vec<u8>)>, Error> {
         self.assets.load()
     }
 

@@ -222,6 +222,29 @@ fn a_server_is_waited_for_looked_at_and_loaded() {
     assert!(server["ready_s"].as_f64().unwrap() >= 0.7, "three looks of the recorded clock");
 }
 
+/// Issue 30, point 12: `/models/m/` was asked for and listed, and was taken for another model.
+#[test]
+fn a_name_that_ends_in_slashes_is_found_in_the_list() {
+    for (listed, asked, loaded) in [
+        (r#"{"data":[{"id":"/models/m/"}]}"#, "/models/m/", Some("/models/m/")),
+        (r#"{"data":[{"id":"/models/m/"}]}"#, "/models/m", Some("/models/m/")),
+        (r#"{"data":[{"id":"/models/m"}]}"#, "/models/m/", Some("/models/m")),
+        (r#"{"data":[{"id":"m/"},{"id":"m"}]}"#, "m", Some("m")),
+        (r#"{"data":[{"id":"m"},{"id":"m/"}]}"#, "m/", Some("m/")),
+        (r#"{"data":[{"id":"///"}]}"#, "///", Some("///")),
+        (r#"{"data":[{"id":"///"}]}"#, "/", None),
+        (r#"{"data":[{"id":"///"}]}"#, "m", None),
+    ] {
+        let folder = Folder::new("serve");
+        let done = run(work(&server(0, listed), Ready::default(), model(Some(asked), None)), &folder, false);
+        let check = done.outcome.checks.iter().find(|check| check.item == "model_id").unwrap();
+        let result = if loaded.is_some() { "match" } else { "mismatch" };
+        assert_eq!(check.result, result, "{listed} {asked}");
+        let sent = fs::read_to_string(folder.join("asked.txt")).ok();
+        assert_eq!(sent, loaded.map(|name| format!("{:?} seed 7 nonce 0", Some(name))), "{listed} {asked}");
+    }
+}
+
 #[test]
 fn another_model_than_the_one_asked_for_is_a_mismatch_and_is_not_loaded() {
     let folder = Folder::new("serve");

@@ -129,7 +129,9 @@ impl Work {
             source: "/v1/models".to_owned(),
             result: result.to_owned(),
         };
-        match models.iter().find(|model| self.is(asked, model)) {
+        // A server may list a name with and without a slash at its end: the same name comes first.
+        let found = models.iter().find(|model| model.id == asked).or_else(|| models.iter().find(|m| self.is(asked, m)));
+        match found {
             Some(model) => Ok((model.id.clone(), Some(check(&model.id, "match")))),
             None => {
                 let names: Vec<&str> = models.iter().map(|model| model.id.as_str()).collect();
@@ -144,7 +146,9 @@ impl Work {
         let path = self.model.path.as_deref().map(|path| path.trim_end_matches('/'));
         let last = path.and_then(|path| Path::new(path).file_name()).and_then(|name| name.to_str());
         let listed = model.id.trim_end_matches('/');
-        listed == asked || Some(listed) == path || Some(listed) == last
+        // Without its slashes a name may be empty, and then says nothing.
+        let named = [Some(asked.trim_end_matches('/')), path, last].contains(&Some(listed));
+        model.id == asked || (named && !listed.is_empty())
     }
 
     /// Whether the engine is the one that the suite names. One that does not name itself cannot be told.

@@ -73,6 +73,26 @@ fn secrets_are_masked_wherever_they_show() {
             "[\"serve\", \"--api-key\", \"<masked:key>\", \"-v\"]",
         ),
         ("--password \"a\\\"b c\" x".into(), "--password \"<masked:password>\" x"),
+        ("{\"token\": \"a94a8fe5ccb19ba61c4c0873d391e987982fbbd3\"}".into(), "{\"token\": \"<masked:token>\"}"),
+        ("{'token': 'Zx81plainButDrawn77', 'n': 1}".into(), "{'token': '<masked:token>', 'n': 1}"),
+        ("token: a94a8fe5ccb19ba61c4c0873d391e987982fbbd3".into(), "token: <masked:token>"),
+        ("key a94a8fe5ccb19ba61c4c0873d391e987982fbbd3 sent".into(), "key <masked:key> sent"),
+        (
+            "{\"secret\": \"abcd\", \"authorization\": \"abcd\"}".into(),
+            "{\"secret\": \"<masked:secret>\", \"authorization\": \"<masked:credential>\"}",
+        ),
+        ("TOKEN=abcd1234\nexport AUTH='x y z w'".into(), "TOKEN=<masked:token>\nexport AUTH='<masked:credential>'"),
+        ("api_key = \"abcd\" # of a table".into(), "api_key = \"<masked:key>\" # of a table"),
+        ("api_key: >-\n  abcd1234\nn: 1".into(), "api_key: >-\n  <masked:key>\nn: 1"),
+        ("api_key=['abcd', 'efgh'], n=1".into(), "api_key=['<masked:key>'], n=1"),
+        ("{\"api_keys\": [\"abcd\", \"efgh\"]}".into(), "{\"api_keys\": [\"<masked:key>\"]}"),
+        ("- name: DB_PASSWORD\n  value: abcd1234".into(), "- name: DB_PASSWORD\n  value: <masked:password>"),
+        (
+            "{\"name\": \"HF_TOKEN\", \"value\": \"abcd\"}".into(),
+            "{\"name\": \"HF_TOKEN\", \"value\": \"<masked:token>\"}",
+        ),
+        ("[('x-api-key', 'abcd1234'), ('n', '1')]".into(), "[('x-api-key', '<masked:key>'), ('n', '1')]"),
+        ("Cookie: a=b1234; c=d1234\nHost: h".into(), "Cookie: <masked:cookie>\nHost: h"),
         // By value.
         ("it said open-sesame-please to me".into(), "it said <masked:password> to me"),
         ("xopen-sesame-pleasex".into(), "x<masked:password>x"),
@@ -105,6 +125,12 @@ fn what_is_no_secret_stays_byte_for_byte() {
         "lab-spark-70 xlab-spark-7 janet jane5 marijane",
         "\u{1f600} naïve café 日本 \u{0}",
         "--tokenizer x --max-tokens 12 --trust-remote-code --key-value",
+        "commit a94a8fe5ccb19ba61c4c0873d391e987982fbbd3, snapshots/a94a8fe5ccb19ba61c4c0873d391e987982fbbd3/x",
+        "{\"sha\": \"a94a8fe5ccb19ba61c4c0873d391e987982fbbd3\", \"cache_key\": \"a94a8fe5ccb19ba61c4c0873d391e987982fbbd3\"}",
+        "the cache key a94a8fe5ccb19ba61c4c0873d391e987982fbbd3 is a hash",
+        "{\"key\": \"result_time_per_output_token_99.90_percentile_ns\", \"token\": \" International\"}",
+        "{\"name\": \"OUTPUT_TOKEN\", \"value\": 1234.56789012}, {\"name\": \"mean\", \"value\": \"abcd\"}",
+        "\"required\": [\"api_key\", \"model\"], password: [], api_key=[]",
         "--api-key",
         "--api-key --verbose",
         "",
@@ -296,6 +322,51 @@ fn what_has_nothing_to_mask_is_not_rewritten() {
 }
 
 #[test]
+fn text_in_utf_16_loses_its_secrets_and_stays_text() {
+    let folder = Folder::new("archive-mask-wide");
+    let wide = |text: &str, big: bool| {
+        let units = text.encode_utf16();
+        units.flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() }).collect::<Vec<u8>>()
+    };
+    for big in [false, true] {
+        for mark in ["", "\u{feff}"] {
+            // Over the border of a window too.
+            let before = "naïve 日本 \u{1f600}\r\n".repeat(if mark.is_empty() { 1 } else { 40_000 });
+            let text =
+                |token: &str, word: &str| format!("{mark}plain words first\n{before}HF_TOKEN={token} said {word}\r\n");
+            let path = folder.put("wide.log", wide(&text(SECRET, "open-sesame-please"), big));
+            let mut tally = Tally::new();
+            assert_eq!(mask().file(&path, &mut tally).unwrap(), Masked::Rewritten);
+            assert!(fs::read(&path).unwrap() == wide(&text("<masked:token>", "<masked:password>"), big), "big: {big}");
+            assert_eq!((tally.get("token"), tally.get("password")), (Some(&1), Some(&1)));
+            let clean = folder.put("clean.log", wide(&text("none", "nothing"), big));
+            assert_eq!(mask().file(&clean, &mut Tally::new()).unwrap(), Masked::Untouched);
+        }
+    }
+    // Within a binary file a known value is overwritten.
+    let bytes = [&b"\0\x01\x02\xff\xfe\xff\0\x07\x08\x01\x01\x01"[..], &wide("open-sesame-please", false), &[0xff; 65]]
+        .concat();
+    let path = folder.put("wide.bin", &bytes);
+    assert_eq!(mask().file(&path, &mut Tally::new()).unwrap(), Masked::Blotted);
+    let after = fs::read(&path).unwrap();
+    assert_eq!(after.len(), bytes.len());
+    assert!(!after.windows(8).any(|window| window == b"s\0e\0s\0a\0"));
+}
+
+#[test]
+fn packed_files_stay_as_they_are_and_are_named() {
+    let folder = Folder::new("archive-mask-packed");
+    let gzip = [&b"\x1f\x8b\x08\0"[..], &[0x5a; 40]].concat();
+    folder.put("a/trace.json.gz", &gzip);
+    folder.put("model.npz", b"PK\x03\x04\x14\0\0\0");
+    folder.put("plain.log", "nothing");
+    let swept = mask().folder(folder.path(), &mut Tally::new()).unwrap();
+    let named: Vec<(String, &str)> = swept.packed.iter().map(|(path, form)| (path.to_string(), *form)).collect();
+    assert_eq!(named, [("a/trace.json.gz".to_owned(), "gzip"), ("model.npz".to_owned(), "zip")]);
+    assert!(fs::read(folder.path().join("a/trace.json.gz")).unwrap() == gzip);
+}
+
+#[test]
 fn a_binary_file_keeps_its_length_and_loses_its_secrets() {
     let folder = Folder::new("archive-mask-binary");
     let bytes = [b"\0\x01HF_TOKEN=", SECRET.as_bytes(), b"\0/home/jane\0", &[0xff; 64]].concat();
@@ -324,10 +395,18 @@ fn names_of_files_and_folders_are_masked_too() {
     #[cfg(target_os = "linux")]
     {
         use std::os::unix::ffi::OsStrExt as _;
-        let odd = folder.path().join(std::ffi::OsStr::from_bytes(b"bad\xff.log"));
-        fs::write(&odd, "x").unwrap();
+        let place = |name: &[u8]| folder.path().join(std::ffi::OsStr::from_bytes(name));
+        fs::write(place(b"bad\xff.log"), "x").unwrap();
+        fs::write(place(b"bad\xff.lab-spark-7.\xfe"), "x").unwrap();
         mask().folder(folder.path(), &mut tally).unwrap();
-        assert!(folder.path().join("bad%FF.log").exists());
+        assert!(place(b"bad\xff.log").exists(), "a name that is no text stays byte for byte");
+        assert!(place(&[b"bad\xff.", host.as_bytes(), b".\xfe"].concat()).exists(), "but for what is masked in it");
+        // A pseudonym can be longer than the name, and the name of the file as long as Linux allows.
+        let long = [b"jane-".as_slice(), &[b'n'; 250]].concat();
+        fs::write(place(&long), "x").unwrap();
+        mask().folder(folder.path(), &mut tally).unwrap();
+        assert!(!place(&long).exists());
+        assert!(place(&[user.as_bytes(), b"-", &[b'n'; 243]].concat()).exists());
     }
 }
 

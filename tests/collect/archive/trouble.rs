@@ -14,13 +14,13 @@ fn a_second_collector_is_told_who_holds_the_archive() {
     let path = folder.path().join("a");
     let writer = Writer::create(&path, campaign(1), session()).unwrap();
     assert_eq!(held(&path), Some(true));
-    let error = Writer::resume(&path, session()).err().unwrap();
+    let error = Writer::resume(&path, session(), false, &mut |_, _| {}).err().unwrap();
     assert!(error.what.starts_with("another collector is writing"), "{error}");
     assert!(error.detail.as_deref().unwrap().contains(&format!("process {}", std::process::id())), "{error}");
     assert_eq!(error.kind.exit_code(), 5);
     drop(writer);
     assert_eq!(held(&path), Some(false));
-    drop(Writer::resume(&path, session()).unwrap());
+    drop(Writer::resume(&path, session(), false, &mut |_, _| {}).unwrap());
     let names: Vec<_> = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names.len(), 2, "the lock leaves nothing behind: {names:?}");
 }
@@ -46,14 +46,20 @@ fn a_campaign_or_a_journal_that_was_changed_is_not_gone_on_with() {
     let (campaign, journal) =
         (fs::read(path.join("campaign.json")).unwrap(), fs::read(path.join("journal.jsonl")).unwrap());
     fs::write(path.join("campaign.json"), [&campaign[..], b"\n"].concat()).unwrap();
-    assert!(Writer::resume(&path, session()).err().unwrap().to_string().contains("was changed"));
+    assert!(Writer::resume(&path, session(), false, &mut |_, _| {}).err().unwrap().to_string().contains("was changed"));
     fs::write(path.join("campaign.json"), &campaign).unwrap();
     let mut changed = journal.clone();
     changed[20] ^= 1;
     fs::write(path.join("journal.jsonl"), &changed).unwrap();
-    assert!(Writer::resume(&path, session()).err().unwrap().to_string().contains("line 1"));
+    assert!(Writer::resume(&path, session(), false, &mut |_, _| {}).err().unwrap().to_string().contains("line 1"));
     fs::remove_file(path.join("journal.jsonl")).unwrap();
-    assert!(Writer::resume(&path, session()).err().unwrap().to_string().contains("has lost its journal.jsonl"));
+    assert!(
+        Writer::resume(&path, session(), false, &mut |_, _| {})
+            .err()
+            .unwrap()
+            .to_string()
+            .contains("has lost its journal.jsonl")
+    );
     fs::write(path.join("journal.jsonl"), &journal).unwrap();
     resume_and_end(&path).unwrap();
     expect_sealed(&path);
@@ -162,7 +168,7 @@ mod mounted {
         writer.finish("r1", run_wire()).unwrap();
         drop(writer);
         small.remount("ro");
-        let error = Writer::resume(&path, session()).err().unwrap();
+        let error = Writer::resume(&path, session(), false, &mut |_, _| {}).err().unwrap();
         assert!(error.to_string().contains("the file system is read-only"), "{error}");
         assert_eq!(look(&path).flaws, [], "verifying writes nothing");
         small.remount("rw");

@@ -146,8 +146,21 @@ fn any_byte_of_a_site_that_changes_is_found() {
         assert!(!look(&root).flaws.is_empty(), "{name} removed");
         fs::write(&path, whole).unwrap();
     }
-    fs::write(root.join("data/extra"), "").unwrap();
-    assert_eq!(look(&root).flaws.len(), 1);
+}
+
+/// Issue 30: people keep files of their own in the folder of a site, and `analyse` leaves them there.
+#[test]
+fn files_of_somebody_else_in_a_site_are_named_and_no_flaw() {
+    let folder = Folder::new("archive-verb-others");
+    site(&folder);
+    for path in ["CNAME", "talks/a.html", "data/extra", ".git/HEAD"] {
+        folder.put(&format!("site/{path}"), "x");
+    }
+    let ending = verify(folder.path(), &["site"]).expect(0);
+    ending.complains(&["site: a site. 3 files", "4 files not listed in data/SHA256SUMS were not checked"]);
+    ending.complains(&[".git/HEAD, CNAME, data/extra and 1 more"]);
+    folder.put("site/index.html", "<p>?");
+    assert!(verify(folder.path(), &["site"]).expect(5).out.contains("changed        index.html"));
 }
 
 #[test]

@@ -11,8 +11,11 @@ mod keep;
 mod kill;
 mod left;
 mod look;
+mod lost;
 #[cfg(feature = "analyse")]
 mod metrics;
+mod mounts;
+mod names;
 mod once;
 mod scene;
 mod secrets;
@@ -22,3 +25,4 @@ mod short;
 mod site;
 mod stop;
 mod suites;
+mod unguarded;

@@ -12,7 +12,7 @@ use crate::support::needs;
 use crate::support::program::repository;
 
 /// The stand-in for trtllm-bench. Its requests differ from call to call, so that requests made twice would show.
-fn stand_in(folder: &Folder) {
+pub fn stand_in(folder: &Folder) {
     let fake = repository().join("tests/fixtures/trtllm-bench/fake.py");
     let text = format!(
         "#!/bin/sh\npython3 '{}' \"$@\" || exit\nwhile [ $# -gt 1 ]; do [ \"$1\" = --output ] && cat /proc/sys/kernel/random/uuid >> \"$2\"\nshift\ndone\nexit 0\n",

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::scene::{LENIENT, archive, campaign, head, runs, verifies};
+use super::scene::{LENIENT, archive, campaign, collect, head, runs, verifies};
 use crate::support::files::files_below;
 use crate::support::folder::Folder;
 use crate::support::roots;
@@ -115,6 +115,29 @@ fn no_secret_and_no_name_is_anywhere_in_an_archive() {
         collect_elsewhere(&folder, "again");
         assert_eq!(pseudonyms(&folder.path().join("again")), names);
     }
+}
+
+#[test]
+fn a_packed_file_is_named_in_the_record_of_its_run_and_on_the_terminal() {
+    let folder = Folder::new("secrets-packed");
+    folder.put(
+        "suite.toml",
+        format!(
+            "{}[environments.native]\n[workloads.job]\nkind = \"command\"\n\
+             command = [\"/bin/sh\", \"-c\", 'printf \"\\037\\213\\010\\000x\" > \"$WORK/trace.json.gz\"; echo ttft_ms=12.5']\n\
+             env = {{ WORK = \"{{work}}\" }}\nreports = [{{ path = \"stdout\", parser = \"lines\" }}]\nexpected_s = 0.1\n{LENIENT}",
+            head(1)
+        ),
+    );
+    let ending = collect(&folder, &[], &[]).expect(0);
+    ending.complains(&["1 packed file was not searched for secrets"]);
+    for (id, run) in &runs(&folder) {
+        let packed = run["not_searched"].as_array().unwrap_or_else(|| panic!("{id}: {run}"));
+        assert_eq!(packed.len(), 1, "{id}");
+        assert_eq!(packed[0]["form"], "gzip", "{id}");
+        assert!(packed[0]["path"].as_str().is_some_and(|path| path.ends_with("trace.json.gz")), "{id}: {packed:?}");
+    }
+    verifies(&folder);
 }
 
 /// Every byte of every file, and every name of a file.

@@ -119,7 +119,7 @@ fn archive(folder: &Path, done: usize) {
         make_run(&mut writer, run, 90.0 + SHAPE[at], failure);
     }
     if done == plan.len() {
-        writer.close().unwrap();
+        writer.close(&mut |_, _| {}).unwrap();
     }
 }
 

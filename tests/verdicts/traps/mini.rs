@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use sparkbench::model::{
-    Campaign, ClockOffset, Course, Extra, ExtraValue, Instant, MeasuredLink, ModelLabel, Node, Origin, Reading, Run,
-    Sample, Series, Setup, Source, Stated, Status,
+    Altered, Campaign, ClockOffset, Course, Extra, ExtraValue, FactConflict, Instant, MeasuredLink, ModelLabel, Node,
+    Origin, Reading, Run, Sample, Series, Setup, Source, Stated, Status,
 };
 
 #[derive(Deserialize)]
@@ -37,6 +37,14 @@ struct WireCampaign {
     stated: Vec<Stated>,
     #[serde(default)]
     links: Vec<MeasuredLink>,
+    #[serde(default)]
+    recorded_files: usize,
+    #[serde(default)]
+    altered: Vec<Altered>,
+    #[serde(default)]
+    facts_files: usize,
+    #[serde(default)]
+    fact_conflicts: Vec<FactConflict>,
 }
 
 #[derive(Deserialize)]
@@ -114,6 +122,10 @@ impl Mini {
             models: c.models,
             stated: c.stated,
             links: c.links,
+            recorded_files: c.recorded_files,
+            altered: c.altered,
+            facts_files: c.facts_files,
+            fact_conflicts: c.fact_conflicts,
             ..Campaign::default()
         };
         Self { campaign, runs: wire.cells.iter().flat_map(runs).collect() }

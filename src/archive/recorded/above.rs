@@ -1,0 +1,91 @@
+//! Records that lie above the folder that was given: one run of an archive, or one file of a run.
+//!
+//! In:  a folder.  Out: [`Above`], the hash of a file below it.
+//! Not here: comparing it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::{parent, plain};
+use crate::archive::discover::Found;
+use crate::archive::journal::{self, Event};
+use crate::archive::manifest::{CAMPAIGN_FILE, JOURNAL_FILE, RUN_FILE, RUNS_FOLDER, RunWire};
+use crate::archive::name::FileName;
+use crate::archive::progress::Progress;
+use crate::archive::read::WHOLE_LIMIT;
+
+/// Folders above the one that was given in which a record is looked for: `runs/<id>/nodes/<name>` lies four below an archive.
+const ABOVE_MOST: usize = 5;
+
+/// Records in the folders above one.
+#[derive(Default)]
+pub(super) struct Above {
+    /// The folder in its full form.
+    whole: PathBuf,
+    /// Folder of a run, and the hashes that its `run.json` lists.
+    run: Option<(PathBuf, BTreeMap<FileName, String>)>,
+    /// Folder of an archive, and the hashes that its journal holds.
+    archive: Option<(PathBuf, BTreeMap<FileName, String>)>,
+}
+
+impl Above {
+    /// `alone`: files were given one by one, so the folder itself was not walked.
+    pub(super) fn of(root: &Path, alone: bool) -> Self {
+        let Ok(whole) = root.canonicalize() else { return Self::default() };
+        let mut above = Self { whole: whole.clone(), ..Self::default() };
+        for folder in whole.ancestors().skip(usize::from(!alone)).take(ABOVE_MOST) {
+            if above.run.is_none() {
+                let files = |run: RunWire| run.files.into_iter().map(|file| (file.path, file.sha256)).collect();
+                above.run = run_of(folder).map(|run| (folder.to_owned(), files(run)));
+            }
+            if let Some(files) = in_journal(folder) {
+                above.archive = Some((folder.to_owned(), files));
+                break;
+            }
+        }
+        above
+    }
+
+    /// The hash of a file below the folder, and the name of its record.
+    pub(super) fn expected(&self, root: &Path, disk: &Path) -> Option<(String, String)> {
+        // A bare name lies in the present folder.
+        let whole = self.whole.join(disk.strip_prefix(root).unwrap_or(disk));
+        let of = |place: &Option<(PathBuf, BTreeMap<FileName, String>)>, record: &str| {
+            let (folder, files) = place.as_ref()?;
+            whole.starts_with(folder).then_some(())?;
+            Some((files.get(&FileName::below(folder, &whole))?.clone(), record.to_owned()))
+        };
+        of(&self.run, RUN_FILE).or_else(|| of(&self.archive, JOURNAL_FILE))
+    }
+}
+
+/// A run of ours in a folder, where one is.
+pub(super) fn run_of(folder: &Path) -> Option<RunWire> {
+    let run: RunWire = serde_json::from_slice(&plain(&folder.join(RUN_FILE), WHOLE_LIMIT)?).ok()?;
+    run.schema.starts_with("sparkbench.run/").then_some(run)
+}
+
+/// Hashes that the journal of an archive holds, by path below it.
+fn in_journal(folder: &Path) -> Option<BTreeMap<FileName, String>> {
+    let journal = journal::scan(&plain(&folder.join(JOURNAL_FILE), WHOLE_LIMIT)?);
+    let progress = Progress::of(&journal.entries);
+    let of_run =
+        |id: &String, sha256: &String| (FileName::from(format!("{RUNS_FOLDER}/{id}/{RUN_FILE}")), sha256.clone());
+    let mut files: BTreeMap<FileName, String> = progress.finished.iter().map(|(id, sum)| of_run(id, sum)).collect();
+    files.extend(progress.failed.iter().map(|(id, failure)| of_run(id, &failure.run_sha256)));
+    files.extend(journal.entries.iter().find_map(|entry| match &entry.event {
+        Some(Event::Created { campaign_sha256, .. }) => Some((FileName::from(CAMPAIGN_FILE), campaign_sha256.clone())),
+        _ => None,
+    }));
+    (!files.is_empty()).then_some(files)
+}
+
+/// The folder that was given, on disk. For a file that was given by itself the folder around it.
+pub(super) fn root_of(file: &Found) -> Option<PathBuf> {
+    if file.alone {
+        return Some(parent(&file.disk));
+    }
+    let below = file.path.strip_prefix(&file.base)?.trim_start_matches('/');
+    let root = file.disk.ancestors().nth(1 + below.matches('/').count())?;
+    Some(if root.as_os_str().is_empty() { PathBuf::from(".") } else { root.to_owned() })
+}

@@ -1,0 +1,154 @@
+//! Nothing that a load is given as a secret is printed or written, although the server repeats all of it.
+
+#![cfg(all(feature = "collect", target_os = "linux"))]
+
+use std::path::Path;
+
+use crate::support::echo::{self, Echo};
+use crate::support::files::files_below;
+use crate::support::folder::Folder;
+use crate::support::program::{Ending, run_in};
+
+const KEY: &str = "plainnonshapedkey99";
+const HEADER: &str = "header value \"secret\" 77";
+const MEMBER: &str = "extrabodykey66";
+const DEEP: &str = "w0rd/in+depth";
+const PASSWORD: &str = "sesame-open-5520";
+
+/// Every secret in every form in which it could be shown.
+fn forms() -> Vec<String> {
+    let mut forms: Vec<String> = [KEY, "secret\" 77", MEMBER, DEEP, PASSWORD].map(str::to_owned).into();
+    // Encoded with what stands around it, and alone.
+    forms.extend(
+        ["secret%22%2077", "w0rd%2Fin%2Bdepth", "w0rd\\/in", "secret\\\" 77", "secret&quot; 77"].map(str::to_owned),
+    );
+    forms.extend([KEY, MEMBER].map(|text| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>()));
+    // `someone:sesame-open-5520` in base 64.
+    forms.push("c29tZW9uZTpzZXNhbWUtb3Blbi01NTIw".to_owned());
+    forms
+}
+
+#[track_caller]
+fn nothing_of_it(place: &str, bytes: &[u8]) {
+    for form in forms() {
+        let found = bytes.windows(form.len()).position(|window| window == form.as_bytes());
+        if let Some(at) = found {
+            let near = &bytes[at.saturating_sub(80)..(at + form.len() + 20).min(bytes.len())];
+            panic!("{form} is in {place}: {}", String::from_utf8_lossy(near));
+        }
+    }
+}
+
+#[track_caller]
+fn nothing_shown(ending: &Ending) {
+    nothing_of_it("standard output", ending.out.as_bytes());
+    nothing_of_it("standard error", ending.err.as_bytes());
+}
+
+#[track_caller]
+fn nothing_below(folder: &Path) {
+    let files = files_below(folder);
+    assert!(!files.is_empty(), "'{}' has files", folder.display());
+    for (name, bytes) in files {
+        nothing_of_it(&name, &bytes);
+    }
+}
+
+/// The variable's own name says nothing of a secret.
+const VARIABLES: &[(&str, &str)] = &[("FOR_THE_LAB", KEY)];
+
+fn load(folder: &Folder, url: &str, more: &[&str]) -> Ending {
+    let body = format!(r#"{{"api_key":"{MEMBER}","metadata":{{"auth":[{{"password":"{DEEP}"}}]}}}}"#);
+    let shared =
+        ["load", "--url", url, "--requests", "2", "--isl", "8", "--osl", "1", "--extra-body", &body, "--verbose"];
+    run_in(folder.path(), &[&shared[..], more].concat(), VARIABLES)
+}
+
+#[test]
+fn no_output_of_a_load_repeats_a_secret_that_the_server_repeats() {
+    let folder = Folder::new("load-secrets");
+    let url = format!("http://{}", echo::start(Echo::Refuses));
+    let header = format!("X-Tok: {HEADER}");
+    let mut more = vec!["--api-key-env", "FOR_THE_LAB", "--header", &header];
+    more.extend(["--json", "out/o.json", "--csv", "out/o.csv", "--markdown", "out/o.md"]);
+    if cfg!(feature = "page") {
+        more.extend(["--html", "out/o.html"]);
+    }
+    std::fs::create_dir(folder.path().join("out")).unwrap();
+    let ending = load(&folder, &url, &more).expect(4);
+    // It did repeat it: what is hidden is marked.
+    assert!(ending.out.contains("***") || ending.err.contains("***"), "{}\n{}", ending.out, ending.err);
+    nothing_shown(&ending);
+    nothing_below(&folder.path().join("out"));
+    let json = std::fs::read_to_string(folder.path().join("out/o.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(summary.pointer("/settings/extra_body/api_key").unwrap(), "***");
+    assert_eq!(summary.pointer("/settings/extra_body/metadata/auth/0/password").unwrap(), "***");
+    assert_eq!(summary.pointer("/settings/headers/0").unwrap(), "x-tok", "the name of a header stays");
+}
+
+#[test]
+fn the_login_of_an_address_is_hidden_in_the_form_that_the_server_got() {
+    let folder = Folder::new("load-secrets-login");
+    let url = format!("http://someone:{PASSWORD}@{}", echo::start(Echo::Refuses));
+    nothing_shown(&load(&folder, &url, &["--json", "-"]).expect(4));
+    nothing_shown(&run_in(folder.path(), &["load", &url], &[]).expect(2));
+}
+
+#[test]
+fn an_archive_of_a_load_holds_no_secret_that_the_server_repeats() {
+    let folder = Folder::new("load-secrets-archive");
+    let url = format!("http://{}", echo::start(Echo::Refuses));
+    nothing_shown(&load(&folder, &url, &["--api-key-env", "FOR_THE_LAB", "--archive", "archive"]).expect(4));
+    nothing_below(&folder.path().join("archive"));
+}
+
+#[test]
+fn answers_that_repeat_a_secret_are_shown_and_archived_without_it() {
+    let folder = Folder::new("load-secrets-answers");
+    let url = format!("http://someone:{PASSWORD}@{}", echo::start(Echo::Answers));
+    let chat = ["--conversations", "2", "--turns", "2", "--num-clients", "2", "--print-content", "--exact", "off"];
+    let body = format!(r#"{{"token":"{MEMBER}"}}"#);
+    for archive in [&[][..], &["--archive", "archive"]] {
+        let arguments =
+            [&["load", "--url", &url, "--isl", "8", "--osl", "1", "--extra-body", &body][..], &chat, archive].concat();
+        let ending = run_in(folder.path(), &arguments, &[]).expect(0);
+        if archive.is_empty() {
+            assert!(ending.err.contains("assistant") && ending.err.contains("***"), "{}", ending.err);
+        }
+        nothing_shown(&ending);
+    }
+    nothing_below(&folder.path().join("archive"));
+}
+
+#[test]
+fn a_suite_may_give_servers_secrets_and_its_archive_has_none_of_them() {
+    let folder = Folder::new("load-secrets-suite");
+    let url = format!("http://someone:{PASSWORD}@{}", echo::start(Echo::Answers));
+    folder.put(
+        "suite.toml",
+        format!(
+            "schema = \"sparkbench.suite/1\"\nname = \"scene\"\nrepeats = 1\nseed = 7\n[environments.native]\n[models.mock]\nid = 'mock'\n\
+             [workloads.server]\nkind = 'serve'\nattach = {{ url = '{url}' }}\n\
+             [workloads.server.load]\nrequests = 2\nisl = 8\nosl = 1\nexact = 'off'\napi_key_env = 'FOR_THE_LAB'\n\
+             headers = {{ 'x-tok' = '{HEADER}' }}\nextra_body = {{ token = '{MEMBER}', deep = {{ password = '{DEEP}' }} }}\n\
+             [gates]\ngpu_required = false\ngpu_temp_max_c = false\ncooldown_min_s = 0\nhost_load_max_per_core = false\n\
+             memory_available_min_gib = false\ndisk_free_min_gib = 0\n[watchdogs]\nmemory_floor_gib = false\nkernel_log = false\n"
+        ),
+    );
+    let ending = run_in(folder.path(), &["collect", "suite.toml", "--archive", "archive", "--verbose"], VARIABLES);
+    assert!(matches!(ending.code, Some(0 | 4)), "{}", ending.err);
+    nothing_shown(&ending);
+    nothing_below(&folder.path().join("archive"));
+}
+
+#[test]
+fn a_body_that_is_no_object_is_refused_without_its_words() {
+    let folder = Folder::new("load-secrets-usage");
+    for body in [format!("\"{MEMBER}\""), format!("{{\"api_key\": {MEMBER}}}"), format!("[\"{KEY}\"]")] {
+        let ending =
+            run_in(folder.path(), &["load", "--url", "http://127.0.0.1:1", "--extra-body", &body], &[]).expect(2);
+        ending.complains(&["--extra-body", "column"]);
+        nothing_shown(&ending);
+    }
+}
