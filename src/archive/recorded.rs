@@ -103,7 +103,7 @@ impl Check<'_, '_> {
             });
             for entry in beside {
                 for (listed, expected) in list::read(&entry.path(), LIST_MOST, &folder) {
-                    if listed.as_os_str() == name {
+                    if listed.as_os_str() == name && entry.file_name() != name {
                         let record = entry.file_name().to_string_lossy().into_owned();
                         self.compare(number, &expected, &record);
                     }
@@ -115,6 +115,10 @@ impl Check<'_, '_> {
     /// One entry of a list.
     fn listed(&mut self, list: &Found, folder: &Path, name: &Path, expected: &str) {
         let disk = folder.join(name);
+        // The shell makes a list before the program that fills it hashes the folder. No list can hold its own hash.
+        if disk == list.disk {
+            return;
+        }
         if let Some(number) = self.by_disk.get(disk.as_path()).copied() {
             return self.compare(number, expected, &list.path);
         }

@@ -52,12 +52,18 @@ pub struct Holder {
 
 impl SiteLock {
     /// Takes the lock of a site. `stays`: whether the holder will keep the site up to date until somebody ends it. While another process has
-    /// the lock, `waits` is asked before each further try. None when it says no, and for a path that can be no site.
+    /// the lock, `waits` is asked before each further try. None when it says no.
     ///
     /// # Errors
-    /// When the file cannot be made beside the site. When its holder stays, or does not let go for ten minutes: it is named.
+    /// For a path that can be no site. When the file cannot be made beside it. When its holder stays, or does not let go for ten minutes: it is named.
     pub fn take(site: &Path, stays: bool, mut waits: impl FnMut(Holder) -> bool) -> Result<Option<Self>, Error> {
-        let Some(path) = beside(site) else { return Ok(None) };
+        let Some(path) = beside(site) else {
+            return Err(Error::archive(format!("cannot use '{}' as the site's folder", shown(site)))
+                .detail("it has no name of its own. Or it was replaced by a new site while a shell stood in it")
+                .hint(
+                    "name a folder, such as --site site. Where the shell stands in the site, enter it anew with cd",
+                ));
+        };
         let failed = |cause: io::Error| {
             Error::archive(format!("cannot lock '{}'", shown(site)))
                 .detail(format!("'{}' cannot be written, so another run could write the same site", shown(&path)))
@@ -263,6 +269,14 @@ mod tests {
         std::os::unix::fs::symlink(&site, &link).unwrap();
         let _lock = take(&site);
         assert!(SiteLock::take(&link, false, |_| false).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_path_without_a_name_is_an_error_and_no_end_of_a_wait() {
+        for path in ["/", "no-such-folder/.."] {
+            let error = SiteLock::take(Path::new(path), false, |_| true).unwrap_err();
+            assert!(error.what.contains("site's folder"), "{error}");
+        }
     }
 
     #[test]

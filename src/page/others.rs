@@ -30,7 +30,7 @@ pub struct Others {
     /// Files of this program that were changed since it wrote them, by path. They are replaced, or removed with their page.
     pub changed: Vec<FileName>,
     /// Folders of somebody else, those above others first.
-    folders: Vec<FileName>,
+    pub(super) folders: Vec<FileName>,
 }
 
 impl Others {
@@ -39,6 +39,11 @@ impl Others {
     /// # Errors
     /// A site without its list. A file of somebody else where a page belongs.
     pub(super) fn of(dir: &Path, pages: &[Page]) -> Result<Self, Error> {
+        Self::found(dir, pages, true)
+    }
+
+    /// Likewise. `compares`: whether our own files are held against their hashes.
+    fn found(dir: &Path, pages: &[Page], compares: bool) -> Result<Self, Error> {
         if dir.symlink_metadata().is_err() {
             return Ok(Self::default());
         }
@@ -59,7 +64,7 @@ impl Others {
         let changed = files.par_iter().filter(|path| {
             let is_as_written =
                 |sha256: &String| disk::sha256_of(&dir.join(path)).is_ok_and(|(found, _)| found == *sha256);
-            written(path).is_some_and(|sha256| !is_as_written(sha256))
+            compares && written(path).is_some_and(|sha256| !is_as_written(sha256))
         });
         let mut changed: Vec<FileName> = changed.cloned().collect();
         let mut kept = Vec::new();
@@ -122,6 +127,55 @@ impl Others {
         }
         Ok(())
     }
+
+    /// Puts what came into the old site, now in `old`, while the new one was made beside it into the new one.
+    ///
+    /// # Errors
+    /// When something cannot be taken over. It stays in `old`, which the error names.
+    pub(super) fn follow(&self, old: &Path, dir: &Path, pages: &[Page]) -> Result<(), Error> {
+        let stays =
+            |error: Error| error.hint(format!("it is in '{}'. Take it from there before the next run", shown(old)));
+        let now = Self::found(old, pages, false).map_err(stays)?;
+        for path in now.kept.iter().filter(|path| !is_same(&old.join(path), &dir.join(path))) {
+            let (from, to) = (old.join(path), dir.join(path));
+            let there = to.symlink_metadata().is_ok();
+            if there && !self.kept.contains(path) {
+                return Err(stays(in_the_way_of_a_page(&to, 0)));
+            }
+            let taken = to.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| match there {
+                // What was carried is replaced by what took its place.
+                true => fs::remove_file(&to).and_then(|()| same(&from, &to)),
+                false => same(&from, &to),
+            });
+            taken.map_err(|e| stays(fault("take over into the new site", &from, e)))?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether two paths are one file, or hold the same. Links are compared by where they lead.
+fn is_same(a: &Path, b: &Path) -> bool {
+    let kind = |path: &Path| path.symlink_metadata().map(|meta| (meta.file_type(), meta.len())).ok();
+    match (kind(a), kind(b)) {
+        (Some((of_a, _)), Some(_)) if of_a.is_symlink() => fs::read_link(a).ok() == fs::read_link(b).ok(),
+        (Some((of_a, a_bytes)), Some((of_b, b_bytes))) if of_a.is_file() && of_b.is_file() => {
+            is_one_file(a, b) || (a_bytes == b_bytes && fs::read(a).ok() == fs::read(b).ok())
+        }
+        (Some((of_a, _)), Some((of_b, _))) => of_a == of_b,
+        _ => false,
+    }
+}
+
+#[cfg(unix)]
+fn is_one_file(a: &Path, b: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let number = |path: &Path| path.symlink_metadata().map(|meta| (meta.dev(), meta.ino())).ok();
+    number(a).is_some() && number(a) == number(b)
+}
+
+#[cfg(not(unix))]
+fn is_one_file(_: &Path, _: &Path) -> bool {
+    false
 }
 
 /// The error for a file of somebody else that a page would replace. `more`: how many further ones.

@@ -19,6 +19,8 @@ use super::Page;
 use super::memory::Sheet;
 use super::others::{LIST as LAST, Others, in_the_way_of_a_page};
 use super::write::{fault, is_ours, plain, settle};
+use crate::archive::FileName;
+use crate::archive::disk::sha256_of;
 use crate::error::Error;
 
 /// What the folder of a site holds after we wrote it: hash and size by path.
@@ -39,7 +41,7 @@ pub struct Changes {
     pub written: usize,
     /// Files removed.
     pub removed: usize,
-    /// What stood in the folder where the whole site was written.
+    /// What stood in the folder where the whole site was written. Otherwise the files that somebody had changed.
     pub others: Others,
 }
 
@@ -63,6 +65,11 @@ pub fn update(dir: &Path, sheets: &[Arc<Sheet>], written: &mut Written) -> Resul
     let changed: Vec<&Arc<Sheet>> = changed.into_iter().filter(|sheet| sheet.page.path != LAST).collect();
     let is_last = |sheet: &&Arc<Sheet>| sheet.page.path == LAST && (!new.is_empty() || !is_there(&dir, sheet, written));
     let last: Vec<&Arc<Sheet>> = sheets.iter().filter(is_last).collect();
+    let gone = vanished(sheets, written);
+    let touched =
+        || new.iter().chain(&changed).map(|sheet| sheet.page.path.as_str()).chain(gone.iter().map(String::as_str));
+    touched().try_for_each(|path| expect_own_folders(&dir, path))?;
+    let edited: Vec<FileName> = touched().filter(|path| is_edited(&dir, path, written)).map(FileName::from).collect();
     if !new.is_empty() {
         make_way(&dir, &new)?;
         list(&dir, &new, written)?;
@@ -70,13 +77,30 @@ pub fn update(dir: &Path, sheets: &[Arc<Sheet>], written: &mut Written) -> Resul
     }
     put_all(&dir, &new, written)?;
     put_all(&dir, &changed, written)?;
-    let gone = vanished(sheets, written);
     for path in &gone {
         take_away(&dir, path)?;
         written.0.remove(path);
     }
     put_all(&dir, &last, written)?;
-    Ok(Changes { written: stale.len(), removed: gone.len(), others: Others::default() })
+    Ok(Changes { written: stale.len(), removed: gone.len(), others: Others { changed: edited, ..Others::default() } })
+}
+
+/// Fails where a folder above a page is a link: what lies behind it is not of this site.
+fn expect_own_folders(dir: &Path, path: &str) -> Result<(), Error> {
+    let linked = |end: usize| {
+        let folder = dir.join(path.get(..end).unwrap_or_default());
+        folder.symlink_metadata().is_ok_and(|meta| meta.is_symlink()).then_some(folder)
+    };
+    match path.match_indices('/').find_map(|(end, _)| linked(end)) {
+        Some(folder) => Err(in_the_way_of_a_page(&folder, 0)),
+        None => Ok(()),
+    }
+}
+
+/// Whether a file that we wrote, and that is written anew or taken away now, was changed by somebody meanwhile.
+fn is_edited(dir: &Path, path: &str, written: &Written) -> bool {
+    let known = written.0.get(path).filter(|(hash, _)| path != LAST && !hash.is_empty());
+    known.is_some_and(|(hash, _)| sha256_of(&dir.join(path)).is_ok_and(|(found, _)| found != *hash))
 }
 
 /// Fails where somebody else's file stands in the place of a page that we never wrote. The same bytes are no loss.
@@ -222,7 +246,8 @@ mod tests {
         update(&dir, &sheets, &mut written).unwrap();
         fs::write(dir.join("a.html"), "scribbled").unwrap();
         fs::remove_file(dir.join("b.html")).unwrap();
-        assert_eq!(update(&dir, &sheets, &mut written).unwrap().written, 2);
+        let changes = update(&dir, &sheets, &mut written).unwrap();
+        assert_eq!((changes.written, changes.others.changed), (2, vec![FileName::from("a.html")]));
         assert_eq!((read(&dir, "a.html"), read(&dir, "b.html")), (Some("one".into()), Some("one".into())));
         fs::remove_dir_all(&dir).unwrap();
         assert_eq!(update(&dir, &sheets, &mut written).unwrap().written, 4, "the whole site again");
@@ -260,6 +285,23 @@ mod tests {
         update(&dir, &site(&[("b.html", "mine"), ("c.html", "1")]), &mut written).unwrap();
         assert_eq!((read(&dir, "r/x/a.html"), read(&dir, "r/x/mine.txt")), (None, Some("mine".into())));
         assert_eq!(read(&dir, LAST).as_deref(), Some(""), "the last list is that of the site");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_written_or_removed_behind_a_link() {
+        let root = scratch("linked");
+        let (dir, elsewhere) = (root.join("site"), root.join("elsewhere"));
+        let mut written = Written::default();
+        update(&dir, &site(&[("m/x/index.html", "1")]), &mut written).unwrap();
+        fs::rename(dir.join("m"), &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, dir.join("m")).unwrap();
+        for next in [site(&[("m/x/index.html", "2")]), site(&[]), site(&[("m/y/index.html", "1")])] {
+            let error = update(&dir, &next, &mut written).unwrap_err();
+            assert!(error.what.contains("/m'"), "{error}");
+        }
+        assert_eq!(read(&elsewhere, "x/index.html").as_deref(), Some("1"));
+        assert!(!elsewhere.join("y").exists());
     }
 
     #[test]

@@ -43,6 +43,7 @@ pub fn write(dir: &Path, pages: &[Page]) -> Result<Others, Error> {
     let replaced = dir.symlink_metadata().is_ok();
     if replaced && exchange(&fresh, &dir).map_err(|e| fault("put the new site into the place of", &dir, e))? {
         // The old site stands where the new one stood.
+        others.follow(&fresh, &dir, pages)?;
         clear(&fresh)?;
         return Ok(others);
     }
@@ -60,6 +61,7 @@ pub fn write(dir: &Path, pages: &[Page]) -> Result<Others, Error> {
         );
     }
     if replaced {
+        others.follow(&old, &dir, pages)?;
         clear(&old)?;
     }
     Ok(others)
@@ -247,6 +249,34 @@ mod tests {
         assert!(dir.join("empty/deeper").is_dir() && dir.join("c/x/index.html").is_file());
         assert!(!dir.join("c/gone/index.html").exists() && !dir.join("c/x/.index.html.part").exists());
         assert_eq!(fs::read_dir(&root).unwrap().count(), 1, "something is left beside the site");
+    }
+
+    #[test]
+    fn what_somebody_writes_while_the_new_site_is_made_is_in_it() {
+        let root = scratch("late");
+        let (dir, fresh) = (root.join("site"), root.join("fresh"));
+        write(&dir, &site("one", &[])).unwrap();
+        fs::write(dir.join("CNAME"), "early.example").unwrap();
+        let pages = site("two", &[("talks/index.html", "ours")]);
+        let others = Others::of(&dir, &pages).unwrap();
+        pages.iter().try_for_each(|page| put(&fresh, page)).unwrap();
+        others.carry(&dir, &fresh).unwrap();
+        // As an editor saves a file: another one takes its place.
+        fs::write(dir.join("other"), "late.example").unwrap();
+        fs::rename(dir.join("other"), dir.join("CNAME")).unwrap();
+        fs::create_dir(dir.join("notes")).unwrap();
+        fs::write(dir.join("notes/late.txt"), "late").unwrap();
+        fs::rename(&dir, root.join("old")).unwrap();
+        fs::rename(&fresh, &dir).unwrap();
+        others.follow(&root.join("old"), &dir, &pages).unwrap();
+        let read = |path: &str| fs::read_to_string(dir.join(path)).unwrap();
+        assert_eq!((read("index.html").as_str(), read("CNAME").as_str()), ("two", "late.example"));
+        assert_eq!(read("notes/late.txt"), "late");
+        // A file in the place of a page is not put over it, and stays where it is.
+        fs::create_dir_all(root.join("old/talks")).unwrap();
+        fs::write(root.join("old/talks/index.html"), "mine").unwrap();
+        let error = others.follow(&root.join("old"), &dir, &pages).unwrap_err().to_string();
+        assert!(error.contains("/old'") && read("talks/index.html") == "ours", "{error}");
     }
 
     #[cfg(unix)]

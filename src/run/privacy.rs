@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use serde_json::Value as Json;
+
 use crate::archive::mask::{Identity, Mask, MaskRules, Secrets};
 use crate::error::Error;
 use crate::host::Host;
@@ -48,47 +50,50 @@ pub(crate) fn secrets(suite: &Suite, host: &dyn Host) -> Secrets {
 
 /// Which table a setting is in.
 #[derive(Clone, Copy)]
-enum Under<'a> {
+enum Under {
     /// One of the suite's own.
     Settings,
     /// Headers of every request.
     Headers,
-    /// Further members of every request's body, or what lies below one. With the name of a secret above, if there is one.
-    Body(Option<&'a str>),
 }
 
-fn given(settings: &Settings, host: &dyn Host, under: Under<'_>, secrets: &mut Secrets) {
+fn given(settings: &Settings, host: &dyn Host, under: Under, secrets: &mut Secrets) {
     for (name, entry) in &settings.entries {
         value(name, &entry.value, host, under, secrets);
     }
 }
 
-fn value(name: &str, value_of: &Value, host: &dyn Host, under: Under<'_>, secrets: &mut Secrets) {
+fn value(name: &str, value_of: &Value, host: &dyn Host, under: Under, secrets: &mut Secrets) {
     match (value_of, under) {
         (Value::Text(text), Under::Headers) => secrets.learn_header(name, text),
-        (Value::Text(text), Under::Body(above)) => {
-            secrets.learn_member(name, text);
-            above.into_iter().for_each(|above| secrets.learn_member(above, text));
-        }
         (Value::Text(text), Under::Settings) if name == "api_key_env" => {
             host.variable(text).into_iter().for_each(|key| secrets.learn(text, "key", &key));
         }
         (Value::Text(text), Under::Settings) => secrets.learn_setting(name, text),
         (Value::List(items), _) => items.iter().for_each(|item| value(name, &item.value, host, under, secrets)),
-        (Value::Table(below), Under::Settings) => {
-            let under = match name {
-                "headers" => Under::Headers,
-                "extra_body" => Under::Body(None),
-                _ => Under::Settings,
-            };
-            given(below, host, under, secrets);
+        // Further members of every request's body.
+        (Value::Table(below), Under::Settings) if name == "extra_body" => {
+            let members: BTreeMap<String, Json> =
+                below.entries.iter().map(|(name, entry)| (name.clone(), json(&entry.value))).collect();
+            secrets.learn_members(&members);
         }
-        (Value::Table(below), Under::Body(above)) => {
-            let above = above.or_else(|| Secrets::is_plain(name).then_some(name));
-            given(below, host, Under::Body(above), secrets);
+        (Value::Table(below), Under::Settings) => {
+            let under = if name == "headers" { Under::Headers } else { Under::Settings };
+            given(below, host, under, secrets);
         }
         (Value::Table(below), Under::Headers) => given(below, host, under, secrets),
         (Value::Whole(_) | Value::Number(_) | Value::Switch(_), _) => {}
+    }
+}
+
+fn json(value: &Value) -> Json {
+    match value {
+        Value::Text(text) => Json::from(text.clone()),
+        Value::Whole(number) => Json::from(*number),
+        Value::Number(number) => Json::from(*number),
+        Value::Switch(switch) => Json::from(*switch),
+        Value::List(items) => items.iter().map(|item| json(&item.value)).collect(),
+        Value::Table(table) => table.entries.iter().map(|(name, entry)| (name.clone(), json(&entry.value))).collect(),
     }
 }
 

@@ -143,6 +143,45 @@ fn a_suite_may_give_servers_secrets_and_its_archive_has_none_of_them() {
 }
 
 #[test]
+fn no_folder_and_no_file_of_an_archive_is_named_after_a_secret() {
+    let folder = Folder::new("load-secrets-label");
+    let url = format!("http://{}", echo::start(Echo::Answers));
+    let key = "Plain/NonShaped-Key99";
+    let model = format!("lab-{key}");
+    let arguments = ["load", "--url", &url, "--requests", "2", "--isl", "8", "--osl", "1", "--exact", "off"];
+    let more = ["--model", &model, "--api-key-env", "FOR_THE_LAB", "--archive", "archive"];
+    let ending = run_in(folder.path(), &[&arguments[..], &more].concat(), &[("FOR_THE_LAB", key)]);
+    for text in [&ending.out, &ending.err] {
+        let text = text.to_lowercase();
+        assert!(!text.contains("nonshaped-key99"), "{text}");
+    }
+    let archive = folder.path().join("archive");
+    if !archive.exists() {
+        return;
+    }
+    for (name, bytes) in files_below(&archive) {
+        let text = String::from_utf8_lossy(&bytes).to_lowercase();
+        assert!(!name.to_lowercase().contains("nonshaped-key99"), "{name}");
+        assert!(!text.contains("nonshaped-key99"), "{name}");
+    }
+}
+
+#[test]
+fn a_number_given_as_a_secret_is_in_no_archive() {
+    const NUMBER: &str = "987650123498765";
+    let folder = Folder::new("load-secrets-number");
+    let url = format!("http://{}", echo::start(Echo::Answers));
+    let body = format!("{{\"access_token\":{NUMBER}}}");
+    let arguments = ["load", "--url", &url, "--requests", "2", "--isl", "8", "--osl", "1", "--exact", "off"];
+    let more = ["--extra-body", &body, "--archive", "archive"];
+    let ending = run_in(folder.path(), &[&arguments[..], &more].concat(), &[]);
+    assert!(matches!(ending.code, Some(0 | 4)), "{}", ending.err);
+    for (name, bytes) in files_below(&folder.path().join("archive")) {
+        assert!(!String::from_utf8_lossy(&bytes).contains(NUMBER), "{name}");
+    }
+}
+
+#[test]
 fn a_body_that_is_no_object_is_refused_without_its_words() {
     let folder = Folder::new("load-secrets-usage");
     for body in [format!("\"{MEMBER}\""), format!("{{\"api_key\": {MEMBER}}}"), format!("[\"{KEY}\"]")] {

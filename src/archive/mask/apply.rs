@@ -73,7 +73,7 @@ impl Mask {
                 for (name, field) in fields.iter_mut() {
                     let kind = names::in_text(name).or_else(|| {
                         let drawn = field.as_str().is_some_and(|text| is_drawn(name, text.as_bytes()));
-                        names::of_variable(name).filter(|_| drawn)
+                        names::perhaps_in_text(name).filter(|_| drawn)
                     });
                     match (kind, &mut *field) {
                         (Some(kind), Value::String(text))

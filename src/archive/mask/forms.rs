@@ -1,4 +1,5 @@
-//! The forms in which a program may repeat a text: as it is, escaped, percent-encoded, in base 64, in hexadecimal digits, in UTF-16.
+//! The forms in which a program may repeat a text: as it is, in small letters or capitals, escaped, percent-encoded, in base 64, in
+//! hexadecimal digits, in UTF-16.
 //!
 //! In:  a text.  Out: [`Form`]s, bytes to search for.
 //! Not here: what is a secret, what goes in its place.
@@ -30,6 +31,11 @@ pub(super) fn all(text: &str) -> Vec<Form> {
         let units = || written.encode_utf16();
         forms.push(Form { bytes: units().flat_map(u16::to_le_bytes).collect(), whole });
         forms.push(Form { bytes: units().flat_map(u16::to_be_bytes).collect(), whole });
+    }
+    // As a label or a variable is made of it. What is shorter may be a word then.
+    if !whole {
+        let cases = [text.to_ascii_lowercase(), text.to_ascii_uppercase()];
+        forms.extend(cases.map(|form| Form { bytes: form.into_bytes(), whole }));
     }
     // What is shorter has too few digits of its own.
     if text.len() >= KNOWN_LEAST {
@@ -181,9 +187,12 @@ mod tests {
             ("sesame", "736573616d65"),
             ("sesame", "736573616D65"),
             ("door", "ZG9vcg=="),
+            ("Plain-Key-99", "plain-key-99"),
+            ("Plain-Key-99", "PLAIN-KEY-99"),
         ] {
             assert!(has(text, form), "{form} of {text}");
         }
+        assert!(!has("Plain-Key-9", "plain-key-9"), "it may be a word");
         assert!(all("sesame").iter().any(|form| form.bytes == b"s\0e\0s\0a\0m\0e\0"));
         assert!(all("sesame").iter().any(|form| form.bytes == b"\0s\0e\0s\0a\0m\0e"));
     }

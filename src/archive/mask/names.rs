@@ -146,7 +146,16 @@ pub(super) fn in_text(name: &str) -> Option<&'static str> {
     }
     let parts = parts(name);
     let joined = parts.concat();
-    if let Some((_, kind)) = PLAIN.iter().find(|(ending, _)| joined.ends_with(ending)) {
+    // `pause_token` does not end on `use_token`.
+    let begins = |ending: &str| {
+        let mut length = 0;
+        parts.iter().rev().any(|part| {
+            length += part.len();
+            length == ending.len()
+        })
+    };
+    let ends = |ending: &str| joined.ends_with(ending) && (ending != "usetoken" || begins(ending));
+    if let Some((_, kind)) = PLAIN.iter().find(|(ending, _)| ends(ending)) {
         return Some(kind);
     }
     // As variables of the environment are written: HF_TOKEN, NGC_CLI_KEY.
@@ -156,7 +165,14 @@ pub(super) fn in_text(name: &str) -> Option<&'static str> {
 
 /// What the value behind a name in free text may be: as [`of_variable`]. Only a value that looks drawn is a secret then.
 pub(super) fn perhaps_in_text(name: &str) -> Option<&'static str> {
-    may_speak(name.as_bytes()).then(|| of_variable(name)).flatten()
+    // A pass is a step of a program too.
+    let step = matches!(name, "pass" | "Pass");
+    (!step && may_speak(name.as_bytes())).then(|| of_variable(name)).flatten()
+}
+
+/// What the values of a list or an object in free text are, by a name for several of them: `passwords`, `access_tokens`.
+pub(super) fn of_several(name: &str) -> Option<&'static str> {
+    in_text(name.strip_suffix(['s', 'S'])?)
 }
 
 /// What the value behind an option is whose value is then looked for wherever it is: as [`in_text`], and `--token` itself. A name
@@ -211,11 +227,35 @@ pub(super) fn is_void(value: &[u8]) -> bool {
         "", "none", "null", "nil", "true", "false", "yes", "no", "on", "off", "unset", "empty", "auto", "default",
         "required", "optional",
     ];
-    let text = String::from_utf8_lossy(value).trim().to_ascii_lowercase();
+    let given = String::from_utf8_lossy(value);
+    let text = given.trim().to_ascii_lowercase();
     WORDS.contains(&text.as_str())
         || text.starts_with("<masked:")
-        || text.starts_with(['$', '{', '%'])
+        || is_reference(given.trim())
         || text.bytes().all(|b| matches!(b, b'*' | b'.' | b'x' | b'-'))
+}
+
+/// Whether a value, whole, stands for one elsewhere: `$NAME`, `${name}`, `$(command)`, `{{ name }}`, `%NAME%`, `%(name)s`, `<name>`. What
+/// only begins so is a value of its own.
+fn is_reference(value: &str) -> bool {
+    let within = |open: &str, close: &str| {
+        value.strip_prefix(open).and_then(|rest| rest.strip_suffix(close)).filter(|inner| !inner.is_empty())
+    };
+    let is_name = |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    // Small letters are a variable where they have the name of one.
+    let is_variable = |name: &str| {
+        is_name(name)
+            && !name.starts_with(|c: char| c.is_ascii_digit())
+            && (!name.bytes().any(|b| b.is_ascii_lowercase()) || of_variable(name).is_some())
+    };
+    let is_field = |name: &str| name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+    value.strip_prefix('$').is_some_and(is_variable)
+        || within("{", "}").is_some_and(is_field)
+        || within("%", "%").is_some_and(is_name)
+        || within("<", ">").is_some_and(|inner| !inner.contains(['<', '>']))
+        || [("${", "}"), ("$(", ")"), ("{{", "}}"), ("%(", ")s")]
+            .iter()
+            .any(|(open, close)| within(open, close).is_some())
 }
 
 /// Whether a value is a count rather than a secret: `MAX_TOKEN=4096`. Passwords may be numbers, so this is not asked of them.
@@ -279,6 +319,16 @@ mod tests {
     }
 
     #[test]
+    fn only_a_whole_reference_says_nothing() {
+        for value in ["$KEY", "$api_key", "${KEY}", "${{ secrets.KEY }}", "{{ key }}", "%KEY%", "<your-key>", "{key}"] {
+            assert!(is_void(value.as_bytes()), "{value}");
+        }
+        for value in ["$ecret", "$ecret-Pa55", "${abcd", "{abcd", "%abcd", "<abcd", "{abcd1"] {
+            assert!(!is_void(value.as_bytes()), "{value}");
+        }
+    }
+
+    #[test]
     fn in_free_text_only_plain_names_count() {
         for (name, kind) in [
             ("api_key", Some("key")),
@@ -293,6 +343,8 @@ mod tests {
             ("key", None),
             ("eos_token", None),
             ("EOS_TOKEN", None),
+            ("pause_token", None),
+            ("use_token", Some("token")),
             ("energy_j_per_token", None),
             ("first_token_s", None),
             ("cache_key", None),

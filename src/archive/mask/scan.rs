@@ -203,12 +203,22 @@ const fn in_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
+/// Length of a terminal's colour that ends at `end`.
+fn colour_before(text: &[u8], end: usize) -> usize {
+    const COLOUR: usize = 12;
+    let recent = text.get(end.saturating_sub(COLOUR)..end).unwrap_or_default();
+    let escape = recent.iter().rposition(|byte| *byte == 0x1b);
+    let code = escape.and_then(|escape| recent.get(escape..)).unwrap_or_default();
+    if code.is_empty() || colours(code) < code.len() { 0 } else { code.len() }
+}
+
 fn behind_name(text: &[u8], sign: usize) -> Option<Hit<'static>> {
     let mut end = sign;
     // `"name":`, `'name' =`, `\"name\":`
     while end > 0 && end + 4 > sign && matches!(text.get(end - 1), Some(b'"' | b'\'' | b' ' | b'\\')) {
         end -= 1;
     }
+    end -= colour_before(text, end);
     let mut start = end;
     while start > 0 && end - start < NAME && text.get(start - 1).is_some_and(|byte| in_name(*byte)) {
         start -= 1;
@@ -217,29 +227,110 @@ fn behind_name(text: &[u8], sign: usize) -> Option<Hit<'static>> {
         // The letter belongs to an escape, as in `\nHF_TOKEN=`.
         start += 1;
     }
+    let name = text.get(start..end)?;
+    // `36m` of a colour is no part of it.
+    let code = name.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if name.get(code) == Some(&b'm') && colour_before(text, start + code + 1) > 0 {
+        start += code + 1;
+    }
     let name = std::str::from_utf8(text.get(start..end)?).ok()?;
     let from = sign + 1;
     if name.eq_ignore_ascii_case("token") && name != "TOKEN" && text.get(sign) == Some(&b'=') {
         // A notebook's address: `?token=` and 48 hexadecimal digits. Short words behind it are no secrets.
         const LEAST: usize = 16;
-        let value = Class::Alnum.end(text, from);
-        let run = text.get(from..value)?;
-        return (run.len() >= LEAST && run.iter().any(u8::is_ascii_digit))
-            .then(|| Hit::new(from, value, "token", Class::Alnum));
+        let rest = text.get(from..)?;
+        if !rest.get(wrapped(rest, false)).is_some_and(is_quote) {
+            let value = Class::Alnum.end(text, from);
+            let run = text.get(from..value)?;
+            return (run.len() >= LEAST && run.iter().any(u8::is_ascii_digit))
+                .then(|| Hit::new(from, value, "token", Class::Alnum));
+        }
     }
+    let quotes = match text.get(end..sign)? {
+        [b'"', ..] => "\"",
+        [b'\'', ..] => "'",
+        [b'\\', b'"', ..] => "\\\"",
+        _ => "",
+    };
+    let shouted = text.get(sign) == Some(&b'=') && end == sign && is_shouted(name.as_bytes());
+    let line = |kind| {
+        let of_file = text.get(sign) == Some(&b'=') && end == sign && line_start(text, start);
+        if of_file { in_line(text, from, kind, shouted) } else { None }
+    };
     if let Some(kind) = names::in_text(name) {
-        return value(text, from, kind);
+        return line(kind).or_else(|| value(text, from, kind, quotes));
+    }
+    if let Some(kind) = names::of_several(name).filter(|_| !quotes.is_empty()) {
+        let at = from + gap(text.get(from..)?, true);
+        let inner = text.get(at + 1..).unwrap_or_default().trim_ascii_start();
+        match text.get(at) {
+            Some(b'[') if inner.first().is_some_and(is_quote) => return listed(text, at + 1, kind, quotes),
+            Some(b'{') if quotes.len() == 1 => return in_object(text, at, kind),
+            _ => {}
+        }
     }
     if name.eq_ignore_ascii_case("value") {
         let number = |hit: &Hit<'_>| {
             text.get(hit.start..hit.end).is_some_and(|run| run.iter().all(|byte| b"0123456789.+-eE".contains(byte)))
         };
-        return value(text, from, listed_before(text, start)?).filter(|hit| !number(hit));
+        return value(text, from, listed_before(text, start)?, quotes).filter(|hit| !number(hit));
     }
     let kind = names::perhaps_in_text(name)?;
     // `TOKEN=x` of a file of variables.
-    let shouted = text.get(sign) == Some(&b'=') && end == sign && name.bytes().all(|byte| byte.is_ascii_uppercase());
-    value(text, from, kind).filter(|hit| shouted || text.get(hit.start..hit.end).is_some_and(|run| is_drawn(name, run)))
+    let shouted = shouted && name.bytes().all(|byte| byte.is_ascii_uppercase());
+    let hit = if shouted { line(kind) } else { None };
+    hit.or_else(|| value(text, from, kind, quotes))
+        .filter(|hit| shouted || text.get(hit.start..hit.end).is_some_and(|run| is_drawn(name, run)))
+}
+
+fn is_shouted(name: &[u8]) -> bool {
+    !name.is_empty() && name.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_')
+}
+
+fn is_quote(byte: &u8) -> bool {
+    b"\"'`".contains(byte)
+}
+
+/// Whether a name begins a line of a file of variables, perhaps behind `export`.
+fn line_start(text: &[u8], start: usize) -> bool {
+    const BACK: usize = 64;
+    let before = text.get(start.saturating_sub(BACK)..start).unwrap_or_default();
+    let line = before.rsplit(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
+    let whole = line.len() < before.len() || before.len() == start;
+    whole && matches!(line.trim_ascii(), b"" | b"export" | b"set" | b"ENV" | b"-")
+}
+
+/// The value of a line `NAME=value` of a file of variables without quotes, up to white space. A blank behind a backslash belongs to it.
+/// Other names than `NAME` must have the line for themselves.
+fn in_line(text: &[u8], from: usize, kind: &'static str, shouted: bool) -> Option<Hit<'static>> {
+    let rest = text.get(from..)?;
+    let first = rest.first()?;
+    let elsewhere =
+        is_quote(first) || matches!(first, b'[' | b'\x1b') || wrapped(rest, false) > 0 || is_reference(rest);
+    if elsewhere || kind == "cookie" {
+        return None;
+    }
+    let from = from + scheme(rest);
+    let mut end = Class::Blank.end(text, from);
+    while matches!(text.get(end), Some(b' ' | b'\t')) && is_escaped(text, from, end) {
+        end = Class::Blank.end(text, end + 1);
+    }
+    let ends_line = matches!(text.get(end), None | Some(b'\n' | b'\r'));
+    let run = text.get(from..end)?;
+    // What closes something around it stays.
+    let length = run.len() - run.iter().rev().take_while(|byte| b"\"'`;,)]}>".contains(byte)).count();
+    let value = run.get(..length)?;
+    let is_next = |part: &[u8]| {
+        part.iter().position(|byte| *byte == b'=').is_some_and(|at| part.get(..at).is_some_and(is_shouted))
+    };
+    let alone = if shouted {
+        !value.split(|byte| b",;&|".contains(byte)).skip(1).any(is_next)
+    } else {
+        ends_line && !value.contains(&b'=')
+    };
+    let secret =
+        value.len() >= VALUE_LEAST && !names::is_void(run) && !names::is_void(value) && !names::is_count(kind, value);
+    (alone && secret).then(|| Hit::new(from, from + length, kind, Class::Blank))
 }
 
 /// Whether a value looks drawn at random rather than written: behind names such as `token` and `key`, which stand before words too.
@@ -255,19 +346,43 @@ pub(super) fn is_drawn(name: &str, value: &[u8]) -> bool {
         && value.iter().all(|byte| class.has(*byte))
         && value.iter().any(u8::is_ascii_digit)
         && value.iter().any(u8::is_ascii_alphabetic)
+        && !has_word(value)
         // A path or an address is no secret.
         && !value.contains(&b'/')
+}
+
+/// Whether a word stands between dashes and dots, as in the names of models.
+fn has_word(value: &[u8]) -> bool {
+    const LONGEST: usize = 5;
+    let is_word = |part: &[u8]| {
+        let small = part.get(1..).is_some_and(|rest| rest.iter().all(u8::is_ascii_lowercase));
+        part.len() > LONGEST && small && part.first().is_some_and(u8::is_ascii_alphabetic)
+    };
+    let parts = || value.split(|byte| b"-.".contains(byte));
+    parts().count() > 1 && parts().any(is_word)
 }
 
 /// What the value of a pair is, judged by the name just before it: `{"name": "HF_TOKEN", "value": "x"}`, `- name: HF_TOKEN` and `value: x`
 /// on the next line. `at` is where the word `value` begins.
 fn listed_before(text: &[u8], at: usize) -> Option<&'static str> {
     const BACK: usize = 160;
-    const WORD: &[u8] = b"name";
     let before = text.get(at.saturating_sub(BACK)..at)?;
-    let last = before.windows(WORD.len()).rposition(|window| window.eq_ignore_ascii_case(WORD))? + WORD.len();
+    paired(before, b"name").or_else(|| paired(before, b"key"))
+}
+
+/// As [`listed_before`], by the word that stands before the name.
+fn paired(before: &[u8], word: &[u8]) -> Option<&'static str> {
+    let gap = |from: usize| {
+        let rest = before.get(from..).unwrap_or_default();
+        rest.iter().take_while(|byte| b"\"'\\ :=".contains(byte)).count()
+    };
+    let begins =
+        |from: usize| before.get(from..from + gap(from)).is_some_and(|gap| gap.iter().any(|b| b":=".contains(b)));
+    let is_it = |(at, window): &(usize, &[u8])| window.eq_ignore_ascii_case(word) && begins(at + word.len());
+    let all: Vec<(usize, &[u8])> = before.windows(word.len()).enumerate().collect();
+    let last = all.iter().rev().find(|found| is_it(found))?.0 + word.len();
     let rest = before.get(last..)?;
-    let skipped = rest.iter().take_while(|byte| b"\"'\\ :=".contains(byte)).count();
+    let skipped = gap(last);
     let length = rest.get(skipped..)?.iter().take_while(|byte| in_name(**byte)).count();
     let name = std::str::from_utf8(rest.get(skipped..skipped + length)?).ok()?;
     let between = rest.get(skipped + length..)?;
@@ -275,7 +390,8 @@ fn listed_before(text: &[u8], at: usize) -> Option<&'static str> {
     if joined { names::in_text(name) } else { None }
 }
 
-/// The second of a pair as Python prints headers: `('x-api-key', 'value')`. `at` is the comma.
+/// The second of a pair as Python prints headers: `('x-api-key', 'value')`. `at` is the comma. In brackets, `["Authorization", "Bearer x"]`, it
+/// must show by itself.
 fn in_pair(text: &[u8], at: usize) -> Option<Hit<'static>> {
     let quote = at.checked_sub(1).and_then(|before| text.get(before)).filter(|byte| b"\"'".contains(byte))?;
     let length = text.get(..at - 1)?.iter().rev().take(NAME).take_while(|byte| in_name(**byte)).count();
@@ -284,13 +400,19 @@ fn in_pair(text: &[u8], at: usize) -> Option<Hit<'static>> {
     // A list of names has no values: only what a parenthesis opens is a pair.
     let before = text.get(..start.checked_sub(1)?)?;
     let before = before.strip_suffix(b"b").unwrap_or(before);
-    if !opened || before.last() != Some(&b'(') {
+    let bracket = before.trim_ascii_end().last() == Some(&b'[');
+    if !opened || !(bracket || before.last() == Some(&b'(')) {
         return None;
     }
     let kind = names::in_text(std::str::from_utf8(text.get(start..at - 1)?).ok()?)?;
-    let blanks = text.get(at + 1..)?.iter().take_while(|byte| **byte == b' ').count();
-    let bytes = usize::from(text.get(at + 1 + blanks) == Some(&b'b'));
-    value(text, at + 1 + blanks + bytes, kind)
+    let blanks = text.get(at + 1..)?.iter().take_while(|byte| matches!(byte, b' ' | b'\r' | b'\n' | b'\t')).count();
+    let from = at + 1 + blanks;
+    let quotes = if *quote == b'"' { "\"" } else { "'" };
+    let is_plain = |hit: &Hit<'_>| {
+        let opening = text.get(from..hit.start).unwrap_or_default();
+        opening.last() == Some(&b' ') || text.get(hit.start..hit.end).is_some_and(|run| is_drawn("", run))
+    };
+    value(text, from, kind, quotes).filter(|hit| !bracket || is_plain(hit))
 }
 
 fn behind_option(text: &[u8], at: usize) -> Option<Hit<'static>> {
@@ -308,26 +430,98 @@ fn behind_option(text: &[u8], at: usize) -> Option<Hit<'static>> {
     // `--name value`, `"--name", "value"`. `--name=value`.
     const BETWEEN: usize = 12;
     let gap = text.get(end..text.len().min(end + BETWEEN))?;
-    let skipped = gap.iter().take_while(|byte| b"\"'\\, \t\r\n=".contains(byte)).count();
+    let skipped = gap.iter().take_while(|byte| b"\"'\\, \t\r\n=\0".contains(byte)).count();
     let parts = gap.get(..skipped)?;
-    if skipped == 0 || !parts.iter().any(|byte| b" ,=\n".contains(byte)) || gap.get(skipped) == Some(&b'-') {
+    if skipped == 0 || !parts.iter().any(|byte| b" ,=\n\0".contains(byte)) || gap.get(skipped) == Some(&b'-') {
         return None;
     }
     let quote = parts.last().copied().filter(|byte| b"\"'".contains(byte));
     let from = end + skipped;
     match quote {
         Some(quote) => run(text, from, kind, Class::Quoted(quote)),
-        None => run(text, from, kind, Class::Value),
+        None => run(text, from + colours(text.get(from..)?), kind, Class::Value),
     }
 }
 
-/// The value that begins at `from`, behind blanks and a quote.
-fn value(text: &[u8], from: usize, kind: &'static str) -> Option<Hit<'static>> {
+/// Blanks before a value. Behind a name in quotes, as JSON has it, the value may stand on the next line.
+fn gap(text: &[u8], quoted: bool) -> usize {
     const BLANKS: usize = 4;
-    let blanks = text.get(from..)?.iter().take(BLANKS).take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-    let mut from = from + blanks;
+    const LINES: usize = 256;
+    let short = text.iter().take(BLANKS).take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let long = text.iter().take(LINES).take_while(|byte| byte.is_ascii_whitespace()).count();
+    let fits = match text.get(long) {
+        Some(b'[' | b'{') => true,
+        // Not the next name.
+        Some(b'"') => {
+            let behind = text.get(closing(text, long + 1, b'"') + 1..).unwrap_or_default();
+            behind.trim_ascii_start().first() != Some(&b':')
+        }
+        _ => false,
+    };
+    if quoted && fits { long } else { short }
+}
+
+/// Length of the colours of a terminal.
+fn colours(text: &[u8]) -> usize {
+    let mut length = 0;
+    while let Some([0x1b, b'[', rest @ ..]) = text.get(length..) {
+        let code = rest.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
+        if rest.get(code) != Some(&b'm') {
+            break;
+        }
+        length += code + 3;
+    }
+    length
+}
+
+/// Length of what stands before the quote of a value: `Some(`, `Secret(`, `(`, `b`. In YAML, `!!str ` and `&anchor ` before any value.
+fn wrapped(text: &[u8], yaml: bool) -> usize {
+    const LONGEST: usize = 40;
+    const DEEPEST: usize = 3;
+    let mut tags = 0;
+    while let Some([b'!' | b'&', rest @ ..]) = text.get(tags..).filter(|_| yaml) {
+        let word = rest.iter().take_while(|byte| byte.is_ascii_alphabetic() || b"!_-".contains(byte)).count();
+        let blanks = rest.get(word..).unwrap_or_default().iter().take_while(|byte| **byte == b' ').count();
+        let next = rest.get(word + blanks);
+        if word == 0 || blanks == 0 || next.is_none_or(|byte| byte.is_ascii_whitespace() || *byte == b'#') {
+            break;
+        }
+        tags += 1 + word + blanks;
+    }
+    let mut at = tags;
+    for _ in 0..DEEPEST {
+        let rest = text.get(at..).unwrap_or_default();
+        let in_word = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_.:".contains(*byte);
+        let word = rest.iter().take(LONGEST).take_while(in_word).count();
+        if rest.get(word) != Some(&b'(') {
+            break;
+        }
+        let inner = rest.get(word + 1..).unwrap_or_default();
+        at += word + 1 + inner.iter().take(LONGEST).take_while(|byte| byte.is_ascii_whitespace()).count();
+    }
+    // `b'x'`, `u'x'`, `rb'x'`.
+    let rest = text.get(at..).unwrap_or_default();
+    at += rest.iter().take(2).take_while(|byte| b"bBuUrRfF".contains(byte)).count();
+    if text.get(at).is_some_and(is_quote) { at } else { tags }
+}
+
+/// Whether a value without quotes is a reference to one elsewhere: `${NAME}`, `$(command)`, `{{ name }}`, `%(name)s`.
+fn is_reference(text: &[u8]) -> bool {
+    const LONGEST: usize = 256;
+    const SIGNS: &[(&str, u8)] = &[("${", b'}'), ("$(", b')'), ("{", b'}'), ("%(", b')')];
+    let line = || text.iter().take(LONGEST).take_while(|byte| **byte != b'\n');
+    SIGNS.iter().any(|(open, close)| text.starts_with(open.as_bytes()) && line().any(|byte| byte == close))
+}
+
+/// The value that begins at `from`, behind blanks and a quote. `quotes` are those around its name.
+fn value(text: &[u8], from: usize, kind: &'static str, quotes: &str) -> Option<Hit<'static>> {
+    let yaml = from.checked_sub(1).and_then(|sign| text.get(sign)) == Some(&b':');
+    let mut from = from + gap(text.get(from..)?, !quotes.is_empty());
+    from += colours(text.get(from..)?);
+    from += wrapped(text.get(from..)?, yaml);
     match text.get(from)? {
-        b'[' => return listed(text, from + 1, kind),
+        b'[' => return listed(text, from + 1, kind, quotes),
+        b'{' => return if quotes.len() == 1 { in_object(text, from, kind) } else { None },
         b'|' | b'>' => return in_block(text, from + 1, kind),
         _ => {}
     }
@@ -335,30 +529,102 @@ fn value(text: &[u8], from: usize, kind: &'static str) -> Option<Hit<'static>> {
         // Inside a JSON string that is itself JSON. The closing quote is escaped likewise.
         return run(text, from + 2, kind, Class::Value);
     }
-    let quote = text.get(from).copied().filter(|byte| b"\"'`".contains(byte));
+    let quote = text.get(from).copied().filter(is_quote);
     from += usize::from(quote.is_some());
-    from += scheme(text.get(from..)?);
-    match quote {
+    if let Some(quote) = quote
+        && text.get(from..from + 2) == Some([quote; 2].as_slice())
+        && let Some(hit) = in_triple(text, from + 2, kind, quote)
+    {
+        return Some(hit);
+    }
+    let scheme = scheme(text.get(from..)?);
+    from += scheme;
+    let hit = match quote {
         Some(quote) => run(text, from, kind, Class::Quoted(quote)),
         // A line of HTTP with several values.
         None if kind == "cookie" => run(text, from, kind, Class::Cookies),
         None => run(text, from, kind, Class::Value),
+    };
+    // Next to a name in quotes it must stay JSON.
+    if quote.is_none() && scheme == 0 { hit.map(|hit| in_quotes(hit, quotes)) } else { hit }
+}
+
+/// A hit whose replacement has quotes around it.
+fn in_quotes(hit: Hit<'static>, quotes: &str) -> Hit<'static> {
+    let with = format!("{quotes}{}{quotes}", tag(hit.kind));
+    Hit { with: Cow::Owned(with.into_bytes()), ..hit }
+}
+
+/// Everything between three quotes and the next three. `from` is behind the first.
+fn in_triple(text: &[u8], from: usize, kind: &'static str, quote: u8) -> Option<Hit<'static>> {
+    const LONGEST: usize = 16 << 10;
+    let inner = text.get(from..text.len().min(from + LONGEST))?;
+    let inner = inner.get(..tokens::find(inner, &[quote; 3])?)?;
+    let first = inner.len() - inner.trim_ascii_start().len();
+    let value = inner.trim_ascii();
+    let secret = value.len() >= VALUE_LEAST && !names::is_void(value) && !names::is_count(kind, value);
+    secret.then(|| Hit::closed(from + first, from + first + value.len(), kind))
+}
+
+/// Every text in an object: `"api_keys": {"a": "x", "b": "y"}`. `from` is the brace. The description of a field is left alone.
+fn in_object(text: &[u8], from: usize, kind: &'static str) -> Option<Hit<'static>> {
+    const LONGEST: usize = 16 << 10;
+    const OF_SCHEMA: &[&str] = &["type", "$ref", "anyOf", "allOf", "oneOf", "description", "title", "default"];
+    let inner = text.get(from..text.len().min(from + LONGEST))?;
+    let (mut at, mut depth) = (0usize, 0usize);
+    // The first text, the end of the last one, and what comes in place of all between.
+    let (mut first, mut last, mut with) = (None, 0usize, Vec::new());
+    loop {
+        match *inner.get(at)? {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    break;
+                }
+            }
+            quote @ (b'"' | b'\'') => {
+                let end = closing(inner, at + 1, quote);
+                let found = inner.get(at + 1..end).filter(|_| inner.get(end) == Some(&quote))?;
+                let is_name = inner.get(end + 1..)?.trim_ascii_start().first() == Some(&b':');
+                if is_name && OF_SCHEMA.iter().any(|word| word.as_bytes() == found) {
+                    return None;
+                }
+                if !is_name && found.len() >= VALUE_LEAST && !names::is_void(found) {
+                    if first.is_none() {
+                        first = Some(at + 1);
+                    } else {
+                        with.extend_from_slice(inner.get(last..=at)?);
+                    }
+                    with.extend_from_slice(tag(kind).as_bytes());
+                    last = end;
+                }
+                at = end;
+            }
+            _ => {}
+        }
+        at += 1;
     }
+    let first = first?;
+    Some(Hit { start: from + first, end: from + last, kind, with: Cow::Owned(with), open: None, secret: true })
 }
 
 /// Everything between the quotes of a list, as one: `api_key=['a', 'b']`. `from` is behind the bracket.
-fn listed(text: &[u8], from: usize, kind: &'static str) -> Option<Hit<'static>> {
+fn listed(text: &[u8], from: usize, kind: &'static str, quotes: &str) -> Option<Hit<'static>> {
     const LONGEST: usize = 4096;
     let inner = text.get(from..text.len().min(from + LONGEST))?;
     let inner = inner.get(..inner.iter().position(|byte| *byte == b']')?)?;
     let mut first = inner.len() - inner.trim_ascii_start().len();
     let mut last = inner.trim_ascii_end().len();
-    if let Some(quote) = inner.get(first).filter(|byte| b"\"'".contains(byte)) {
+    let quote = inner.get(first).filter(|byte| b"\"'".contains(byte));
+    if let Some(quote) = quote {
         last = inner.iter().rposition(|byte| byte == quote)?;
         first += 1;
     }
     let value = inner.get(first..last)?;
-    (value.len() >= VALUE_LEAST && !names::is_void(value)).then(|| Hit::closed(from + first, from + last, kind))
+    let hit = Hit::closed(from + first, from + last, kind);
+    let hit = if quote.is_some() { hit } else { in_quotes(hit, quotes) };
+    (value.len() >= VALUE_LEAST && !names::is_void(value)).then_some(hit)
 }
 
 /// The first line of a block of YAML: `api_key: |` and the value on the next line. `from` is behind the sign.
@@ -383,15 +649,29 @@ fn scheme(text: &[u8]) -> usize {
 /// Shorter values are words of a log more often than secrets.
 const VALUE_LEAST: usize = 4;
 
-fn run(text: &[u8], from: usize, kind: &'static str, class: Class) -> Option<Hit<'static>> {
+/// Whether an odd number of backslashes stands before a place.
+fn is_escaped(text: &[u8], from: usize, at: usize) -> bool {
+    let before = text.get(from..at).unwrap_or_default();
+    !before.iter().rev().take_while(|byte| **byte == b'\\').count().is_multiple_of(2)
+}
+
+/// Where the quote that closes a value stands, or its line ends. An escaped quote belongs to the value.
+fn closing(text: &[u8], from: usize, quote: u8) -> usize {
+    let class = Class::Quoted(quote);
     let mut end = class.end(text, from);
-    if matches!(class, Class::Quoted(_)) {
-        // An escaped quote belongs to the value.
-        while text.get(end.wrapping_sub(1)) == Some(&b'\\') && text.get(end).is_some_and(|byte| *byte != b'\n') {
-            end = class.end(text, end + 1);
-        }
+    while text.get(end).is_some_and(|byte| *byte != b'\n') && is_escaped(text, from, end) {
+        end = class.end(text, end + 1);
     }
+    end
+}
+
+fn run(text: &[u8], from: usize, kind: &'static str, class: Class) -> Option<Hit<'static>> {
+    let end = match class {
+        Class::Quoted(quote) => closing(text, from, quote),
+        _ => class.end(text, from),
+    };
     let value = text.get(from..end)?;
-    let secret = value.len() >= VALUE_LEAST && !names::is_void(value) && !names::is_count(kind, value);
+    let elsewhere = class == Class::Value && is_reference(text.get(from..)?);
+    let secret = value.len() >= VALUE_LEAST && !elsewhere && !names::is_void(value) && !names::is_count(kind, value);
     secret.then(|| Hit::new(from, end, kind, class))
 }

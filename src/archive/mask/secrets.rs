@@ -30,7 +30,11 @@ const SHOWN: &str = "***";
 /// Headers whose values are words of HTTP.
 const OF_HTTP: &[&str] = &["accept", "accept-encoding", "accept-language", "connection", "content-type"];
 /// Words before a secret in the value of a header.
-const SCHEMES: &[&str] = &["bearer", "basic", "token", "digest", "apikey", "key"];
+const SCHEMES: &[&str] = &["bearer", "basic", "token", "digest", "apikey", "api-key", "key"];
+/// Parts of the value of a header that are no secrets: RFC 7616 section 3.4, RFC 9421.
+const OF_DIGEST: &[&str] = &["algorithm", "charset", "nc", "qop", "realm", "uri"];
+/// Least length of a part of a value that is searched for alone, and of a text that may be a secret.
+const PART_LEAST: usize = 8;
 
 /// See the module. Neither `Debug` nor a message shows a value.
 #[derive(Clone, Default)]
@@ -74,23 +78,61 @@ impl Secrets {
             return;
         }
         let kind = names::of_variable(name);
-        let is_word = |text: &str| text.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b'_'));
-        let plain = kind.is_none() && value.len() < KNOWN_ANYWHERE && is_word(value);
-        self.add(name, kind.unwrap_or("header"), plain, value);
+        let plain = |text: &str| kind.is_none() && text.len() < KNOWN_ANYWHERE && is_word(text);
+        self.add(name, kind.unwrap_or("header"), plain(value), value);
+        let sent = behind_scheme(value);
+        if sent.len() < value.trim().len() && sent.len() >= LEAST {
+            self.add(name, kind.unwrap_or("header"), plain(sent), sent);
+        }
+        self.learn_parts(name, kind, sent);
+        // Whoever reads the header reads the password.
+        if let Some((scheme, coded)) = value.split_once(' ')
+            && scheme.eq_ignore_ascii_case("basic")
+            && let Some(login) = forms::from_base64(coded.trim()).and_then(|bytes| String::from_utf8(bytes).ok())
+            && (kind.is_some() || login.contains(':'))
+        {
+            self.learn_login(name, &login);
+        }
         let Some(kind) = kind else { return };
         for part in value.split_whitespace().filter(|part| !SCHEMES.contains(&part.to_ascii_lowercase().as_str())) {
             self.add(name, kind, false, part);
         }
         if kind == "cookie" {
             let values = value.split(';').filter_map(|part| part.split_once('='));
-            values.for_each(|(_, value)| self.add(name, kind, false, value));
+            values.for_each(|(_, value)| self.add(name, kind, false, bare(value)));
         }
-        // Whoever reads the header reads the password.
-        if let Some((scheme, coded)) = value.split_once(' ')
-            && scheme.eq_ignore_ascii_case("basic")
-            && let Some(login) = forms::from_base64(coded.trim()).and_then(|bytes| String::from_utf8(bytes).ok())
-        {
-            self.learn_login(name, &login);
+    }
+
+    /// Remembers what the value of a header is made of: `id=1; secret="x"`, `id:x`. `kind` is absent where its name says nothing.
+    fn learn_parts(&mut self, name: &str, kind: Option<&'static str>, value: &str) {
+        let certain = kind.is_some();
+        let kind = kind.unwrap_or("header");
+        for piece in value.split([',', ';']) {
+            let words = piece.split_whitespace().filter(|word| word.contains('=') || (certain && word.contains(':')));
+            for piece in std::iter::once(piece).chain(words).map(bare) {
+                if piece.contains("://") {
+                    self.learn_address(name, piece);
+                    continue;
+                }
+                let (label, rest) = piece.split_once('=').unwrap_or(("", piece));
+                if OF_DIGEST.contains(&label.trim().to_ascii_lowercase().as_str()) {
+                    continue;
+                }
+                // `=` ends what is in base 64 too.
+                let part = bare(if rest.trim_matches('=').is_empty() { piece } else { rest });
+                let behind = part.trim_end_matches('=').rsplit_once('=').map(|(_, end)| bare(end));
+                for part in [part, part.trim_end_matches('=')].into_iter().chain(behind) {
+                    if is_part(part) && !is_word(part) {
+                        self.add(name, kind, false, part);
+                    }
+                }
+                let ends = part.split_once(':').into_iter().chain(part.rsplit_once(':'));
+                for end in ends.map(|(_, end)| bare(end)) {
+                    if is_part(end) && (certain || !is_word(end)) {
+                        self.add(name, kind, false, end);
+                    }
+                }
+            }
         }
     }
 
@@ -131,47 +173,87 @@ impl Secrets {
         }
     }
 
-    /// Remembers the secrets among the members of a request's body, at any depth: what has the name of a secret, and addresses with a login.
+    /// Remembers the secrets among the members of a request's body, at any depth: what has the name of a secret, addresses with a login, and
+    /// what a text has behind such a name.
     pub fn learn_members<'a>(&mut self, members: impl IntoIterator<Item = (&'a String, &'a Value)>) {
-        members.into_iter().for_each(|(name, value)| self.member(name, value));
+        members.into_iter().for_each(|(name, value)| self.member(Above::plain(name), value));
     }
 
-    fn member(&mut self, name: &str, value: &Value) {
+    fn member(&mut self, above: Above<'_>, value: &Value) {
         match value {
-            Value::String(text) => self.learn_member(name, text),
-            Value::Array(items) => items.iter().for_each(|item| self.member(name, item)),
+            Value::String(text) => self.learn_text(above, text),
+            Value::Array(items) => items.iter().for_each(|item| self.member(above, item)),
             Value::Object(fields) => {
+                let named = named_beside(fields);
                 for (inner, field) in fields {
-                    self.member(below(name, inner), field);
+                    self.member(above.below(inner, named.as_deref()), field);
                 }
             }
-            Value::Number(number) if names::in_text(name).is_some() => self.learn_member(name, &number.to_string()),
+            Value::Number(number) if above.tells_of_numbers() => {
+                self.add(above.name, names::in_text(above.name).unwrap_or("secret"), false, &number.to_string());
+            }
             _ => {}
         }
     }
 
-    /// Remembers one text of a request's body if its name speaks of a secret, and the login of an address.
-    pub fn learn_member(&mut self, name: &str, value: &str) {
-        if let Some(kind) = kind_of(name, value) {
+    /// Remembers one text of a request's body if its name speaks of a secret, and what shows in it.
+    fn learn_text(&mut self, above: Above<'_>, text: &str) {
+        let name = above.name;
+        if let Some(kind) = above.kind_of(text) {
             // A gateway may be handed the headers that it is to send on.
-            if matches!(name.to_ascii_lowercase().as_str(), "authorization" | "proxy-authorization" | "cookie") {
-                self.learn_header(name, value);
+            let sent = behind_scheme(text);
+            if is_header(name) || (sent != text.trim() && !sent.contains(char::is_whitespace)) {
+                self.learn_header(name, text);
             }
-            self.add(name, kind, false, value);
-        } else if value.contains("://") {
-            self.learn_address(name, value);
+            self.add(name, kind, false, text);
+        } else if text.contains("://") {
+            self.learn_address(name, text);
         }
+        if text.trim_start().starts_with(['{', '['])
+            && let Ok(inner) = serde_json::from_str::<Value>(text)
+        {
+            self.member(above, &inner);
+            return;
+        }
+        self.learn_lines(name, text);
     }
 
-    /// Whether a name is plain about being that of a secret, so that everything below it is one.
-    pub fn is_plain(name: &str) -> bool {
-        names::in_text(name).is_some()
+    /// Remembers what a text has behind the names of secrets (`Authorization: Bearer x`, `HF_TOKEN=x`), and what shows by its shape.
+    fn learn_lines(&mut self, member: &str, text: &str) {
+        for line in text.lines() {
+            let Some((name, value)) = line.split_once([':', '=']) else { continue };
+            let name = name.trim().trim_start_matches("export ").trim_start();
+            let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+            if !is_name || names::in_text(name).is_none() {
+                continue;
+            }
+            let value = bare(value);
+            // A sentence may follow the name too.
+            let is_one = is_header(name) || !behind_scheme(value).contains(char::is_whitespace);
+            if is_one && kind_of(name, value).is_some() {
+                self.learn_header(name, value);
+            }
+        }
+        let shapes = Scanner::new(Vec::new());
+        let mut at = 0;
+        while let Some(hit) = shapes.next(text.as_bytes(), at, text.len()) {
+            at = hit.end;
+            let Some(found) = text.get(hit.start..hit.end) else { continue };
+            if hit.kind == "url" {
+                self.learn_login(member, found);
+            } else if found.len() >= PART_LEAST && !is_word(found) {
+                self.add(member, hit.kind, false, found);
+            }
+        }
     }
 
     /// Remembers a setting of a suite if its name is plain about it, and the login of an address.
     pub fn learn_setting(&mut self, name: &str, value: &str) {
-        if names::in_text(name).is_some() {
-            self.learn_member(name, value);
+        if let Some(kind) = kind_of(name, value).filter(|_| names::in_text(name).is_some()) {
+            if is_header(name) {
+                self.learn_header(name, value);
+            }
+            self.add(name, kind, false, value);
         } else if value.contains("://") {
             self.learn_address(name, value);
         }
@@ -197,7 +279,7 @@ impl Secrets {
     /// The members of a request's body as they may be shown: secrets by their names are taken out whatever their length.
     pub fn members(&self, members: &BTreeMap<String, Value>) -> Value {
         let mut shown = Value::Object(members.iter().map(|(name, value)| (name.clone(), value.clone())).collect());
-        hide_members("", &mut shown);
+        hide_members(Above::plain(""), &mut shown);
         self.veil().json(&mut shown);
         shown
     }
@@ -385,27 +467,129 @@ fn says_nothing(value: &str) -> bool {
     !value.starts_with(['$', '{', '%']) && names::is_void(value.as_bytes())
 }
 
-/// The name that decides about a field: that of the outermost field that speaks of a secret.
-fn below<'a>(outer: &'a str, inner: &'a str) -> &'a str {
-    if names::in_text(outer).is_some() && names::of_variable(inner).is_none() { outer } else { inner }
+/// A word of small letters, such as the name of a team.
+fn is_word(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b'_'))
 }
 
-/// Takes out what has the name of a secret.
-fn hide_members(name: &str, value: &mut Value) {
+/// Whether a part of a value is long enough to be searched for alone.
+fn is_part(text: &str) -> bool {
+    text.len() >= PART_LEAST && !text.contains(char::is_whitespace)
+}
+
+/// Without blanks and quotes around it.
+fn bare(text: &str) -> &str {
+    text.trim().trim_matches(['"', '\'']).trim()
+}
+
+/// What follows `Bearer` and its like, else the whole value.
+fn behind_scheme(value: &str) -> &str {
+    let value = value.trim();
+    match value.split_once(char::is_whitespace) {
+        Some((scheme, rest)) if SCHEMES.contains(&scheme.to_ascii_lowercase().as_str()) => rest.trim(),
+        _ => value,
+    }
+}
+
+/// Whether a member is a header that holds secrets.
+fn is_header(name: &str) -> bool {
+    matches!(name.to_ascii_lowercase().as_str(), "authorization" | "proxy-authorization" | "cookie")
+}
+
+/// A name of several things as that of one: `access_tokens`.
+fn of_one(name: &str) -> Option<&str> {
+    name.strip_suffix(['s', 'S'])
+}
+
+/// The name that decides about a member of a body.
+#[derive(Debug, Clone, Copy)]
+struct Above<'a> {
+    name: &'a str,
+    /// It is the name of a table above, and may stand before other things too: `auth`, `token`.
+    doubtful: bool,
+}
+
+impl<'a> Above<'a> {
+    const fn plain(name: &'a str) -> Self {
+        Self { name, doubtful: false }
+    }
+
+    /// The name that decides about a field of a table: that of the outermost field that is plain about it, else the innermost that speaks
+    /// of a secret. `named` is the name in the field beside a `value`.
+    fn below(self, inner: &'a str, named: Option<&'a str>) -> Self {
+        if let Some(named) = named.filter(|_| inner.eq_ignore_ascii_case("value")) {
+            return Self::plain(named);
+        }
+        let one = |name: &str| of_one(name).and_then(names::in_text).is_some();
+        let speaks =
+            |name: &str| names::of_variable(name).is_some() || of_one(name).and_then(names::of_variable).is_some();
+        let certain = !self.doubtful && (names::in_text(self.name).is_some() || one(self.name));
+        if certain && names::of_variable(inner).is_none() {
+            self
+        } else if names::in_text(inner).is_some() || speaks(inner) {
+            Self::plain(inner)
+        } else if speaks(self.name) {
+            Self { doubtful: true, ..self }
+        } else {
+            Self::plain(inner)
+        }
+    }
+
+    /// The kind of secret that a text is, where it is one.
+    fn kind_of(self, text: &str) -> Option<&'static str> {
+        if !self.doubtful
+            && let Some(kind) = kind_of(self.name, text)
+        {
+            return Some(kind);
+        }
+        let one = of_one(self.name);
+        if !self.doubtful
+            && let Some(kind) = one.and_then(names::in_text)
+        {
+            return (!says_nothing(text) && !names::is_count(kind, text.as_bytes())).then_some(kind);
+        }
+        let kind = names::of_variable(self.name).or_else(|| one.and_then(names::of_variable))?;
+        let counts = says_nothing(text) || names::is_count(kind, text.as_bytes());
+        (is_made(text) && !counts).then_some(kind)
+    }
+
+    /// Whether a number is a secret. Names of several things count them: `max_tokens`.
+    fn tells_of_numbers(self) -> bool {
+        !self.doubtful && names::in_text(self.name).is_some()
+    }
+}
+
+/// Whether a text below a doubtful name is a secret rather than a word, a sentence, an address or a token of a model.
+fn is_made(text: &str) -> bool {
+    is_part(text)
+        && text.bytes().any(|byte| byte.is_ascii_digit())
+        && !text.contains("://")
+        && !text.contains(['<', '>', '|', '{', '}', '[', ']', '(', ')', '"'])
+}
+
+/// The name of a pair whose `value` is a secret: `{"name": "Authorization", "value": "x"}`.
+fn named_beside(fields: &serde_json::Map<String, Value>) -> Option<String> {
+    let names = ["name", "key", "header"].iter().filter_map(|field| fields.get(*field).and_then(Value::as_str));
+    let mut secret = names.filter(|name| names::in_text(name).is_some());
+    secret.next().map(str::to_owned)
+}
+
+/// Takes out what has the name of a secret, and what shows in a text.
+fn hide_members(above: Above<'_>, value: &mut Value) {
     match value {
         Value::String(text) => {
-            if kind_of(name, text).is_some() {
+            if above.kind_of(text).is_some() {
                 SHOWN.clone_into(text);
-            } else if text.contains("://") {
+            } else {
                 *text = stream::replaced(&Scanner::new(Vec::new()), text, &mut Tally::new());
             }
         }
-        Value::Number(_) if names::in_text(name).is_some() => *value = Value::String(SHOWN.to_owned()),
-        Value::Array(items) => items.iter_mut().for_each(|item| hide_members(name, item)),
+        Value::Number(_) if above.tells_of_numbers() => *value = Value::String(SHOWN.to_owned()),
+        Value::Array(items) => items.iter_mut().for_each(|item| hide_members(above, item)),
         Value::Object(fields) => {
+            let named = named_beside(fields);
             for (inner, field) in fields.iter_mut() {
-                let decides = below(name, inner).to_owned();
-                hide_members(&decides, field);
+                hide_members(above.below(inner, named.as_deref()), field);
             }
         }
         _ => {}

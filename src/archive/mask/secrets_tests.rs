@@ -80,6 +80,75 @@ fn members_of_a_body_are_secret_by_their_names_at_any_depth() {
 }
 
 #[test]
+fn members_that_hold_several_secrets_or_name_them_beside_are_secret_too() {
+    for (body, shown) in [
+        (json!({ "secrets": { "hf": "drawn-key-01" } }), json!({ "secrets": { "hf": "***" } })),
+        (json!({ "token": { "value": "drawn-key-01" } }), json!({ "token": { "value": "***" } })),
+        (json!({ "auth": { "bearer": "drawn-key-01" } }), json!({ "auth": { "bearer": "***" } })),
+        (json!({ "auth": { "x": { "y": "drawn-key-01" } } }), json!({ "auth": { "x": { "y": "***" } } })),
+        (json!({ "tokens": ["drawn-key-01"] }), json!({ "tokens": ["***"] })),
+        (json!({ "access_tokens": ["drawn-key-01"] }), json!({ "access_tokens": ["***"] })),
+        (json!({ "passwords": { "a": "drawn-key-01" } }), json!({ "passwords": { "a": "***" } })),
+        (
+            json!({ "headers": [{ "name": "Authorization", "value": "Bearer drawn-key-01" }] }),
+            json!({ "headers": [{ "name": "Authorization", "value": "***" }] }),
+        ),
+        (
+            json!({ "extra_headers": ["Authorization: Bearer drawn-key-01"] }),
+            json!({ "extra_headers": ["Authorization: Bearer <masked:credential>"] }),
+        ),
+        (json!({ "env": "HF_TOKEN=drawn-key-01" }), json!({ "env": "HF_TOKEN=<masked:token>" })),
+        (json!({ "config": "{\"api_key\":\"drawn-key-01\"}" }), json!({ "config": "{\"api_key\":\"<masked:key>\"}" })),
+    ] {
+        let members: BTreeMap<String, Value> = serde_json::from_value(body).unwrap();
+        let mut secrets = Secrets::default();
+        secrets.learn_members(&members);
+        assert_eq!(secrets.members(&members), shown);
+        assert_eq!(secrets.veil().said("it was drawn-key-01 then"), "it was *** then", "{shown}");
+    }
+}
+
+#[test]
+fn members_of_the_field_stay() {
+    let body = json!({
+        "max_tokens": 4096, "stop_token_ids": [1, 2], "tokens": ["hello", "world"], "bad_tokens": ["<|reserved_7|>"],
+        "auth": { "type": "bearer", "note": "see page 12 of the manual", "url": "https://idp.example/v1" },
+        "messages": [{ "role": "user", "content": "The password: letters and digits, 8 or more" }],
+        "token_counts": [12_345_678_901_u64], "key": "123456789", "stop": ["a: b", "{x}"],
+    });
+    let members: BTreeMap<String, Value> = serde_json::from_value(body.clone()).unwrap();
+    let mut secrets = Secrets::default();
+    secrets.learn_members(&members);
+    for member in ["max_tokens", "tokens", "bad_tokens", "auth", "token_counts", "key", "stop"] {
+        assert_eq!(secrets.members(&members).get(member), body.get(member), "{member}");
+    }
+    let text = "letters hello world bearer 12345678901 123456789 https://idp.example/v1 digits";
+    assert_eq!(secrets.veil().said(text), text);
+}
+
+#[test]
+fn the_parts_of_a_header_are_found_alone() {
+    for (name, value) in [
+        ("X-Up", "Bearer drawn-key-01"),
+        ("Authorization", "Digest username=\"ann\", uri=\"/v1/models\", response=\"drawn-key-01\""),
+        ("Authorization", "Token token=drawn-key-01"),
+        ("Authorization", "Bearer id:drawn-key-01"),
+        ("Cookie", "a=\"drawn-key-01\"; theme=dark"),
+        ("X-Auth", "id:drawn-key-01"),
+        ("Forwarded", "for=1; secret=drawn-key-01"),
+        ("X-Tok", "first, drawn-key-01"),
+    ] {
+        let mut secrets = Secrets::default();
+        secrets.learn_header(name, value);
+        let said = secrets.veil().said("it was drawn-key-01 on /v1/models of response production");
+        assert_eq!(said, "it was *** on /v1/models of response production", "{name}: {value}");
+    }
+    let mut secrets = Secrets::default();
+    secrets.learn_header("x-team", "blue, production");
+    assert_eq!(secrets.veil().said("in production"), "in production");
+}
+
+#[test]
 fn an_archive_masks_what_was_given_and_keeps_plain_words() {
     let mut mask = Mask::new(&MaskRules::default(), &Identity::default()).unwrap();
     mask.learn_secrets(&given());

@@ -23,6 +23,8 @@ pub(super) enum Class {
     Pem,
     /// Anything up to a blank or a quote.
     Value,
+    /// Anything up to a blank: the value of a file of variables.
+    Blank,
     /// Values of HTTP up to the end of the line or of what quotes it.
     Cookies,
     /// Anything up to a double quote.
@@ -37,7 +39,8 @@ impl Class {
             Self::Capital => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
             Self::Bearer => byte.is_ascii_alphanumeric() || b"_-.~+/=".contains(&byte),
             Self::Pem => byte.is_ascii_alphanumeric() || b"+/=\r\n\\ \t:,-".contains(&byte),
-            Self::Value => !byte.is_ascii_whitespace() && !b"\"'`,;&)]}<>|\\\0".contains(&byte),
+            Self::Value => !byte.is_ascii_whitespace() && !b"\"'`,;&)]}<>|\\\0\x1b".contains(&byte),
+            Self::Blank => !byte.is_ascii_whitespace() && byte != 0,
             Self::Cookies => !byte.is_ascii_control() && !b"\"'`<>\\".contains(&byte),
             Self::Quoted(quote) => byte != quote && byte != b'\n' && byte != 0,
         }
@@ -92,7 +95,10 @@ pub(super) fn at(text: &[u8], at: usize) -> Option<Hit<'static>> {
         _ if !word_start(text, at) => None,
         b'e' => web_token(text, at),
         b'b' | b'B' => bearer(text, at),
-        _ => SHAPES.iter().find_map(|shape| shaped(text, at, shape)).or_else(|| spoken(text, at)),
+        _ => {
+            let shape = SHAPES.iter().find_map(|shape| shaped(text, at, shape));
+            shape.or_else(|| spoken(text, at)).or_else(|| of_netrc(text, at))
+        }
     }
 }
 
@@ -116,6 +122,25 @@ fn spoken(text: &[u8], at: usize) -> Option<Hit<'static>> {
     let last = before.len() - before.iter().rev().take_while(|byte| byte.is_ascii_alphabetic()).count();
     let of_models = before.get(last..).is_some_and(super::names::is_of_models);
     (drawn && !of_models).then(|| Hit::new(gap + blanks, end, kind, Class::Alnum))
+}
+
+/// `machine h login bob password x`, on one line or several, as `.netrc` has it.
+fn of_netrc(text: &[u8], at: usize) -> Option<Hit<'static>> {
+    const WORD: &[u8] = b"password";
+    const BACK: usize = 256;
+    const LEAST: usize = 4;
+    text.get(at..)?.starts_with(WORD).then_some(())?;
+    let gap = at + WORD.len();
+    let from = gap + text.get(gap..)?.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let end = Class::Blank.end(text, from);
+    let value = text.get(from..end)?;
+    let before = text.get(at.saturating_sub(BACK)..at)?;
+    let mut words = before.split(u8::is_ascii_whitespace).rev().filter(|word| !word.is_empty());
+    // A user stands between.
+    let login = words.nth(1) == Some(b"login".as_slice());
+    let machine = words.next() == Some(b"default".as_slice()) || words.next() == Some(b"machine".as_slice());
+    let secret = from > gap && login && machine && value.len() >= LEAST && !super::names::is_void(value);
+    secret.then(|| Hit::new(from, end, "password", Class::Blank))
 }
 
 fn shaped(text: &[u8], at: usize, Shape(start, class, least, most, digit): &Shape) -> Option<Hit<'static>> {

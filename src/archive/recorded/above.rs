@@ -4,9 +4,10 @@
 //! Not here: comparing it.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{parent, plain};
+use super::{LIST_MOST, list, parent, plain};
 use crate::archive::discover::Found;
 use crate::archive::journal::{self, Event};
 use crate::archive::manifest::{CAMPAIGN_FILE, JOURNAL_FILE, RUN_FILE, RUNS_FOLDER, RunWire};
@@ -26,6 +27,8 @@ pub(super) struct Above {
     run: Option<(PathBuf, BTreeMap<FileName, String>)>,
     /// Folder of an archive, and the hashes that its journal holds.
     archive: Option<(PathBuf, BTreeMap<FileName, String>)>,
+    /// Lists that somebody put into the nearest folder with any: the folder, the name of the list, the hashes.
+    lists: Vec<(PathBuf, String, BTreeMap<PathBuf, String>)>,
 }
 
 impl Above {
@@ -42,6 +45,13 @@ impl Above {
                 above.archive = Some((folder.to_owned(), files));
                 break;
             }
+            if above.lists.is_empty() && *folder != whole {
+                above.lists = lists_in(folder);
+            }
+        }
+        // A list inside an archive or a run of ours came from a program.
+        if above.run.is_some() || above.archive.is_some() {
+            above.lists.clear();
         }
         above
     }
@@ -55,8 +65,30 @@ impl Above {
             whole.starts_with(folder).then_some(())?;
             Some((files.get(&FileName::below(folder, &whole))?.clone(), record.to_owned()))
         };
-        of(&self.run, RUN_FILE).or_else(|| of(&self.archive, JOURNAL_FILE))
+        let listed = |(folder, record, files): &(PathBuf, String, BTreeMap<PathBuf, String>)| {
+            let sum = files.get(whole.strip_prefix(folder).ok()?)?;
+            Some((sum.clone(), record.clone()))
+        };
+        let in_list = || self.lists.iter().find_map(listed);
+        of(&self.run, RUN_FILE).or_else(|| of(&self.archive, JOURNAL_FILE)).or_else(in_list)
     }
+}
+
+/// Lists of hashes in a folder.
+fn lists_in(folder: &Path) -> Vec<(PathBuf, String, BTreeMap<PathBuf, String>)> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| list::is_list(name))
+        .collect();
+    names.sort_unstable();
+    let read = |name: String| {
+        let files = list::read(&folder.join(&name), LIST_MOST, folder).into_iter().collect();
+        (folder.to_owned(), name, files)
+    };
+    names.into_iter().map(read).collect()
 }
 
 /// A run of ours in a folder, where one is.

@@ -58,8 +58,15 @@ impl Owners {
     }
 }
 
-/// Whether journal or seal of an archive hold hashes. Those that a person wrote, and those of very old programs, do not.
+/// Whether journal or seal of an archive hold hashes, or must: the collector gives an archive its id, and always keeps a journal beside it.
+/// Campaigns that a person wrote, and those of very old programs, have neither.
 fn has_hashes(folder: &Path) -> bool {
+    let has_id = plain(&folder.join(CAMPAIGN_FILE), WHOLE_LIMIT)
+        .and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok())
+        .is_some_and(|campaign| campaign.get("archive_id").is_some_and(serde_json::Value::is_string));
+    if has_id {
+        return true;
+    }
     let chained = plain(&folder.join(JOURNAL_FILE), WHOLE_LIMIT)
         .is_some_and(|journal| memchr::memmem::find(&journal, CHAIN).is_some());
     chained

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use super::expected::Expected;
 use super::{Kind, Mismatch, Progressed, Remedy, Verified};
+use crate::archive::discover::WRITTEN_FILES;
 use crate::archive::disk::{self, Tree, is_aside};
 use crate::archive::journal::{self, Event, Journal, Tail};
 use crate::archive::manifest::{
@@ -69,9 +70,13 @@ pub(super) fn verify_as(
     look.outcomes(plan.as_ref());
     look.seal();
     // Written when the campaign is over, and corrected as often as need be.
-    if look.tree.files.iter().any(|file| *file == STUDY) {
-        look.expected.checked(STUDY);
-        look.verified.notes.push(format!("'{STUDY}' is text of the authors, so no hash of the archive covers it"));
+    for written in [STUDY].into_iter().chain(WRITTEN_FILES) {
+        if look.tree.files.iter().any(|file| *file == written) {
+            look.expected.checked(written);
+            look.verified
+                .notes
+                .push(format!("'{written}' is text of the authors, so no hash of the archive covers it"));
+        }
     }
     let Look { tree, expected, mut verified, progress, .. } = look;
     verified.lost.clone_from(&progress.losses);

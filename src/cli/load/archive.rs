@@ -17,11 +17,13 @@ use super::plan::Loads;
 use super::points::{invalid, limits};
 use super::{Load, about};
 use crate::archive::manifest::{INTERRUPTED_FOLDER, RUNS_FOLDER};
+use crate::archive::mask::Veil;
 use crate::cli::talk::Talk;
 use crate::cli::{Outcome, print};
 use crate::error::{Error, Kind};
 use crate::host::Host;
 use crate::ingest::slug;
+use crate::load::secrets;
 use crate::load::session::{Live, SUMMARY_FILE, Session};
 use crate::load::summary::points;
 use crate::load::target::Target;
@@ -63,7 +65,8 @@ pub(super) fn collect(
     }
     // A wrong address or model would leave an archive with one failed run, and its folder could not be used again.
     drop(Session::open(host, &args.load.url, &loads.settings, &Silent, Arc::default())?);
-    let text = written(args, loads, &archive, &about)?;
+    let veil = secrets::of(host.as_ref(), &args.load.url, &loads.settings).veil();
+    let text = written(args, loads, &archive, &about, &veil)?;
     let experiment = Experiment::read(&text, "what was typed", &here)?;
     let speaker = ProgressReporter::new(talk);
     let options = Options { archive: archive.clone(), ..Options::default() };
@@ -121,8 +124,8 @@ struct About {
     machine: Option<String>,
 }
 
-/// The suite that says what was typed.
-fn written(args: &Load, loads: &Loads, archive: &Path, about: &About) -> Result<String, Error> {
+/// The suite that says what was typed. No label is made of a secret: in small letters nobody would find it again.
+fn written(args: &Load, loads: &Loads, archive: &Path, about: &About, veil: &Veil) -> Result<String, Error> {
     let folder = archive.file_name().map_or_else(|| "load".to_owned(), |name| name.to_string_lossy().into_owned());
     let name = campaign_name_of(&folder);
     let text = |text: &str| Toml::String(text.to_owned());
@@ -166,7 +169,8 @@ fn written(args: &Load, loads: &Loads, archive: &Path, about: &About) -> Result<
         whole.insert("machine".into(), text(machine));
     }
     if let Some(model) = &about.model {
-        whole.insert("models".into(), table(vec![(&label_of(model), table(vec![("id", text(model))]))]));
+        let label = label_of(&veil.text(model));
+        whole.insert("models".into(), table(vec![(label.as_str(), table(vec![("id", text(model))]))]));
     }
     whole.insert("workloads".into(), table(vec![("load", Toml::Table(workload))]));
     let off = || Toml::Boolean(false);

@@ -23,7 +23,10 @@ use crate::verdict::cost::{LIMIT_TPOT_MS, LIMIT_TTFT_MS};
 /// Largest relative difference of a figure that is computed from a checkpoint and counts as the same. Published sizes are rounded to it.
 const COMPUTED_AGREES: f64 = 0.01;
 /// Keys of a table that are words about it and no fact.
-const WORDS: [&str; 2] = ["title", "sources"];
+const WORDS: [&str; 3] = ["aliases", "title", "sources"];
+
+/// Key of a machine's further names.
+const ALIASES: &str = "aliases";
 
 /// A table of facts about one thing.
 trait Entry: Clone + Serialize + DeserializeOwned {
@@ -118,7 +121,11 @@ pub fn with(local: &[LocalFacts]) -> Result<Facts, Error> {
             let place = Place::new("models", file, key, ours);
             put(&mut facts.models, &shipped.models, model, &place, &mut conflicts)?;
         }
+        let label = |machine: &String| {
+            shipped.machine_entry(machine).map_or_else(|| machine.clone(), |(label, _)| label.to_owned())
+        };
         for (key, price) in &file.facts.prices {
+            let price = &PriceFacts { machine: label(&price.machine), ..price.clone() };
             let ours = shipped.prices.keys().find(|id| id.eq_ignore_ascii_case(key));
             let place = Place::new("prices", file, key, ours);
             if ours.is_none() {
@@ -127,6 +134,7 @@ pub fn with(local: &[LocalFacts]) -> Result<Facts, Error> {
             put(&mut facts.prices, &shipped.prices, price, &place, &mut conflicts)?;
         }
         for (key, reference) in &file.facts.references {
+            let reference = &ReferenceFacts { machine: label(&reference.machine), ..reference.clone() };
             let ours = shipped.references.keys().find(|id| id.eq_ignore_ascii_case(key));
             let place = Place::new("references", file, key, ours);
             put(&mut facts.references, &shipped.references, reference, &place, &mut conflicts)?;
@@ -214,7 +222,7 @@ fn put<T: Entry>(
     }
     let mut whole = if T::IN_PARTS { over(ours, &stated, place)? } else { given };
     whole.given_by(file);
-    let at = if key.eq_ignore_ascii_case(label) { label.clone() } else { (*key).to_owned() };
+    let at = label.clone();
     match all.get(&at).filter(|known| known.file().is_some()) {
         Some(known) => {
             let from = known.file().unwrap_or_default().to_owned();
@@ -238,7 +246,16 @@ fn turned(conflict: FactConflict) -> FactConflict {
 /// A shipped table with the figures that a file states in place of its own.
 fn over<T: Entry>(ours: &T, stated: &Map<String, Value>, place: &Place<'_>) -> Result<T, Error> {
     let mut whole = said(ours);
+    let mut names = whole.get(ALIASES).and_then(Value::as_array).cloned().unwrap_or_default();
     whole.extend(stated.clone());
+    if place.table == "machines" {
+        // Under every name that it had it is still found, and under the one that the file has for it.
+        names.extend(stated.get(ALIASES).and_then(Value::as_array).into_iter().flatten().cloned());
+        names.push(Value::from(place.key));
+        let mut seen = BTreeSet::new();
+        names.retain(|name| seen.insert(name.as_str().unwrap_or_default().to_lowercase()));
+        whole.insert(ALIASES.to_owned(), Value::Array(names));
+    }
     serde_json::from_value(Value::Object(whole)).map_err(|cause| {
         Error::archive(format!("cannot use {}.{} of '{}'", place.table, place.key, place.file.file)).because(cause)
     })
