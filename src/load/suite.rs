@@ -21,7 +21,6 @@ use super::settings::{
 use super::until::{self, Until};
 use crate::error::Error;
 use crate::plan::Reader;
-use crate::plan::settings::Value;
 
 pub use role::{Role, own_keys};
 pub use write::write;
@@ -375,18 +374,7 @@ fn headers(keys: &mut Reader<'_>) -> BTreeMap<String, String> {
 
 fn extra_body(keys: &mut Reader<'_>) -> BTreeMap<String, Json> {
     let table = keys.table("extra_body");
-    table.into_iter().flat_map(|table| &table.entries).map(|(name, entry)| (name.clone(), json(&entry.value))).collect()
-}
-
-fn json(value: &Value) -> Json {
-    match value {
-        Value::Text(text) => Json::from(text.clone()),
-        Value::Whole(number) => Json::from(*number),
-        Value::Number(number) => Json::from(*number),
-        Value::Switch(switch) => Json::from(*switch),
-        Value::List(items) => items.iter().map(|item| json(&item.value)).collect(),
-        Value::Table(table) => table.entries.iter().map(|(name, entry)| (name.clone(), json(&entry.value))).collect(),
-    }
+    table.into_iter().flat_map(|table| &table.entries).map(|(name, entry)| (name.clone(), entry.value.json())).collect()
 }
 
 /// A distribution. The default where the key is not there, nothing after a fault.

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value as Json;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -37,6 +38,20 @@ pub enum Value {
 }
 
 impl Value {
+    /// The same as JSON: what is sent to a server as it stands.
+    pub fn json(&self) -> Json {
+        match self {
+            Self::Text(text) => Json::from(text.clone()),
+            Self::Whole(number) => Json::from(*number),
+            Self::Number(number) => Json::from(*number),
+            Self::Switch(switch) => Json::from(*switch),
+            Self::List(items) => items.iter().map(|item| item.value.json()).collect(),
+            Self::Table(table) => {
+                table.entries.iter().map(|(name, entry)| (name.clone(), entry.value.json())).collect()
+            }
+        }
+    }
+
     /// The number, of either kind and finite.
     pub fn number(&self) -> Option<f64> {
         match self {

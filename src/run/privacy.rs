@@ -74,7 +74,7 @@ fn value(name: &str, value_of: &Value, host: &dyn Host, under: Under, secrets: &
         // Further members of every request's body.
         (Value::Table(below), Under::Settings) if name == "extra_body" => {
             let members: BTreeMap<String, Json> =
-                below.entries.iter().map(|(name, entry)| (name.clone(), json(&entry.value))).collect();
+                below.entries.iter().map(|(name, entry)| (name.clone(), entry.value.json())).collect();
             secrets.learn_members(&members);
         }
         (Value::Table(below), Under::Settings) => {
@@ -83,17 +83,6 @@ fn value(name: &str, value_of: &Value, host: &dyn Host, under: Under, secrets: &
         }
         (Value::Table(below), Under::Headers) => given(below, host, under, secrets),
         (Value::Whole(_) | Value::Number(_) | Value::Switch(_), _) => {}
-    }
-}
-
-fn json(value: &Value) -> Json {
-    match value {
-        Value::Text(text) => Json::from(text.clone()),
-        Value::Whole(number) => Json::from(*number),
-        Value::Number(number) => Json::from(*number),
-        Value::Switch(switch) => Json::from(*switch),
-        Value::List(items) => items.iter().map(|item| json(&item.value)).collect(),
-        Value::Table(table) => table.entries.iter().map(|(name, entry)| (name.clone(), json(&entry.value))).collect(),
     }
 }
 

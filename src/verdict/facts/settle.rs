@@ -503,6 +503,30 @@ mod tests {
     }
 
     #[test]
+    fn an_allowed_file_may_call_a_machine_by_any_of_its_names() {
+        let shipped = builtin().unwrap();
+        let before = shipped.machines["gb10"].clone();
+        for key in ["GB10", "\"NVIDIA GB10\"", "spark"] {
+            let own = format!("machines.{key}]\naliases = [\"gb10\", \"desk\"]\n");
+            let text = LIE.replace("machines.gb10]\n", &own);
+            let facts = with(&[file("x.toml", true, &text)]).unwrap();
+            for name in ["gb10", "NVIDIA GB10", "desk", key.trim_matches('"')] {
+                let (label, machine) = facts.machine_entry(name).unwrap();
+                assert_eq!((label, machine.bandwidth_gb_s), ("gb10", Some(1e9)), "{name} of {key}");
+                assert_eq!(machine.memory_gib, before.memory_gib);
+            }
+        }
+        let text = "[prices.cheap]\ntitle = \"Q\"\nmachine = \"NVIDIA GB10\"\ndate = \"2030\"\nusd_per_hour = 0.02\nsources = [\"s\"]\n\
+                    [references.mine]\nmodel = \"M\"\nmachine = \"GB10\"\ndecode_tok_s = 1\nsources = [\"s\"]\n";
+        let facts = with(&[file("x.toml", true, text)]).unwrap();
+        assert_eq!(
+            (&facts.prices["cheap"].machine, &facts.references["mine"].machine),
+            (&"gb10".into(), &"gb10".into())
+        );
+        assert!(facts.conflicts.iter().any(|conflict| conflict.key == "cheap"), "{:?}", facts.conflicts);
+    }
+
+    #[test]
     fn new_names_are_taken_and_of_two_files_the_first_counts() {
         let kiln =
             |figure: &str| format!("[machines.kiln]\ntitle = \"K\"\nbandwidth_gb_s = {figure}\nsources = [\"s\"]\n");

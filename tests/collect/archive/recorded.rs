@@ -62,7 +62,7 @@ type Change = (fn(&Path), &'static str, Alteration);
 
 #[test]
 fn whatever_happens_to_a_sealed_archive_is_told_as_an_error() {
-    let changes: [Change; 10] = [
+    let changes: [Change; 12] = [
         (
             |path| fs::remove_file(path.join("runs/r2/telemetry.csv")).unwrap(),
             "runs/r2/telemetry.csv",
@@ -75,6 +75,19 @@ fn whatever_happens_to_a_sealed_archive_is_told_as_an_error() {
         (|path| fs::write(path.join("notes.txt"), "x").unwrap(), "notes.txt", Alteration::Added),
         (|path| fs::remove_file(path.join("seal.json")).unwrap(), "seal.json", Alteration::Missing),
         (|path| fs::remove_file(path.join("journal.jsonl")).unwrap(), "journal.jsonl", Alteration::Missing),
+        (
+            |path| ["journal.jsonl", "seal.json"].iter().for_each(|name| fs::remove_file(path.join(name)).unwrap()),
+            "journal.jsonl",
+            Alteration::Missing,
+        ),
+        (
+            |path| {
+                fs::remove_file(path.join("seal.json")).unwrap();
+                fs::write(path.join("journal.jsonl"), "").unwrap();
+            },
+            "journal.jsonl",
+            Alteration::Changed,
+        ),
         (
             |path| {
                 let journal = fs::read_to_string(path.join("journal.jsonl")).unwrap();
@@ -111,7 +124,28 @@ fn labels_that_a_person_puts_into_an_archive_are_no_alteration() {
     let folder = Folder::new("recorded-labels");
     let path = complete(folder.path());
     fs::write(path.join("labels.toml"), "schema = \"sparkbench.labels/1\"\nmachine = \"gb10\"\n").unwrap();
+    fs::write(path.join("metrics.toml"), "schema = \"sparkbench.metrics/1\"\n").unwrap();
     assert_eq!(recorded(path).altered, []);
+    run_in(folder.path(), &["verify", "archive"], &[]).expect(0).complains(&["'labels.toml' is text of the authors"]);
+}
+
+#[test]
+fn a_list_counts_above_the_folder_that_was_given_and_is_not_held_against_itself() {
+    let folder = Folder::new("recorded-list");
+    folder.put("top/native/r.csv", "a,b\n1,2\n");
+    // As `sha256sum * > SHA256SUMS` writes it: of itself the hash of nothing.
+    folder.put("top/SHA256SUMS", format!("{}  native/r.csv\n{}  SHA256SUMS\n", hash(b"a,b\n1,2\n"), hash(b"")));
+    let roots = ["top", "top/native", "top/native/r.csv"];
+    for root in roots {
+        let recorded = recorded(folder.path().join(root));
+        assert_eq!((told(&recorded), recorded.held.len()), (vec![], 1), "{root}");
+    }
+    folder.put("top/native/r.csv", "a,b\n1,3\n");
+    for root in roots {
+        let recorded = recorded(folder.path().join(root));
+        let [altered] = recorded.altered.as_slice() else { panic!("{root}: {:?}", recorded.altered) };
+        assert!(altered.path.ends_with("r.csv") && altered.kind == Alteration::Changed, "{altered:?}");
+    }
 }
 
 #[test]
