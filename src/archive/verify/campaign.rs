@@ -51,9 +51,7 @@ pub(super) fn verify_as(
             _ => (Kind::Unreadable, cause.to_string()),
         };
         let flaw = Mismatch::new(JOURNAL_FILE, kind, what);
-        // A crash before the first line leaves the file of the campaign alone.
-        let begun =
-            kind == Kind::Missing && !FOLDERS.into_iter().chain([SEAL_FILE]).any(|name| folder.join(name).exists());
+        let begun = kind == Kind::Missing && is_just_begun(folder);
         verified.flaws.push(if begun { flaw.mended_by(Remedy::Resume) } else { flaw });
         journal::scan(&[])
     });
@@ -82,6 +80,11 @@ pub(super) fn verify_as(
     verified.lost.clone_from(&progress.losses);
     expected.hold(folder, &tree, &|path| extra(folder, path, &progress), &mut verified, progressed);
     Ok(verified)
+}
+
+/// Whether there is nothing beside the file of the campaign and its journal: a crash before the first whole line leaves no more.
+fn is_just_begun(folder: &Path) -> bool {
+    !FOLDERS.into_iter().chain([SEAL_FILE]).any(|name| folder.join(name).exists())
 }
 
 /// The authors' text beside a campaign (see `docs/study.md`).
@@ -251,7 +254,7 @@ impl Look<'_> {
                 let what = format!("it has no line with the hash of {CAMPAIGN_FILE}");
                 let flaw = Mismatch::new(JOURNAL_FILE, Kind::Missing, what);
                 // The first line is written again where a crash tore it.
-                let begun = self.journal.entries.is_empty();
+                let begun = self.journal.entries.is_empty() && is_just_begun(self.folder);
                 self.verified.flaws.push(if begun { flaw.mended_by(Remedy::Resume) } else { flaw });
             }
         }

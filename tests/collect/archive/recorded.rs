@@ -86,7 +86,7 @@ fn whatever_happens_to_a_sealed_archive_is_told_as_an_error() {
                 fs::write(path.join("journal.jsonl"), "").unwrap();
             },
             "journal.jsonl",
-            Alteration::Changed,
+            Alteration::Missing,
         ),
         (
             |path| {
