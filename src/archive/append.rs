@@ -7,6 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use super::shown;
 use crate::error::Error;
 
 /// A file that grows.
@@ -71,7 +72,7 @@ impl Appender {
 }
 
 fn failed(path: &Path, cause: io::Error) -> Error {
-    Error::archive(format!("cannot write '{}'", path.display()))
+    Error::archive(format!("cannot write '{}'", shown(path)))
         .hint("check that the folder exists, is writable and its disk has free space")
         .because(cause)
 }

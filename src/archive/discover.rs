@@ -1,12 +1,12 @@
 //! Walks the folders that were given and lists every file once, in a fixed order.
 //!
 //! In:  paths.  Out: [`Discovery`]: files by path below their root, and what could not be examined, with the reason.
-//! Not here: opening a file for its content, apart from the marker of a site of this program.
+//! Not here: what a file holds, apart from the marker of a site of this program.
 //!
 //! Links below a root are not followed, so loops cannot trap the walk and nothing outside the root is read. A root that is itself
 //! a link is taken at its word.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read as _;
@@ -15,12 +15,16 @@ use std::time::SystemTime;
 
 use walkdir::{DirEntry, WalkDir};
 
+use super::disk::open_plain;
 use super::manifest::{CAMPAIGN_FILE, INTERRUPTED_FOLDER, PREPARED_FOLDER, PROBES_FOLDER, RUN_FILE};
 use super::name::{FileName, shown, spelled};
 use crate::error::Error;
 
 /// Bytes of `data/analysis.json` that are read to tell a site of this program from a folder of that name.
 const MARKER_BYTES: u64 = 256;
+
+/// Why a pipe, a socket or a device is not read.
+const NOT_REGULAR: &str = "not a regular file";
 
 /// Files in which a person says what the results beside them mean. One that cannot be read ends an analysis.
 pub(super) const WRITTEN_FILES: [&str; 2] = ["labels.toml", "metrics.toml"];
@@ -38,7 +42,7 @@ pub struct Discovery {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// Below the folder that was given, with `/`, never absolute. Starts with the root's name where several were given. As people see it:
-    /// bytes that are no text and control characters are `\xNN`, and a number follows where two names look alike.
+    /// bytes that are no text and control characters are `\xNN`, and a number follows where two names in one folder look alike.
     pub path: String,
     /// That path with the bytes that are on disk. No two files have the same.
     pub name: FileName,
@@ -76,8 +80,11 @@ impl Discovery {
 
 impl Found {
     /// Opens it for reading.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or is no plain file any more.
     pub fn open(&self) -> std::io::Result<File> {
-        File::open(&self.disk)
+        open_plain(&self.disk)
     }
 
     /// Folder part of the path, without the closing `/`. Empty for files directly below a single root.
@@ -110,7 +117,13 @@ pub fn discover(paths: &[PathBuf]) -> Result<Discovery, Error> {
                 disk: path.clone(),
                 alone: true,
             }),
-            Ok(_) => walk(path, &root, &base, &mut found),
+            Ok(meta) if meta.is_dir() => walk(path, &root, &base, &mut found),
+            // A pipe would be waited for, and a device can be endless.
+            Ok(_) => found.unread.push(Unread {
+                path: join(&base, &root),
+                reason: NOT_REGULAR.to_owned(),
+                disk: path.clone(),
+            }),
             Err(cause) => {
                 return Err(Error::archive(format!("cannot open '{}'", shown(path)))
                     .hint("give a folder with results, or one result file")
@@ -181,8 +194,7 @@ fn walk(path: &Path, root: &str, base: &str, found: &mut Discovery) {
                         }),
                     }
                 } else {
-                    let what =
-                        if kind.is_symlink() { "a link, and links are not followed" } else { "not a regular file" };
+                    let what = if kind.is_symlink() { "a link, and links are not followed" } else { NOT_REGULAR };
                     found.unread.push(Unread { path: shown, reason: what.to_owned(), disk: entry.into_path() });
                 }
             }
@@ -215,12 +227,7 @@ pub(super) fn is_site(entry: &DirEntry) -> bool {
         return false;
     }
     let mut head = Vec::new();
-    let analysis = entry.path().join("data").join("analysis.json");
-    // A pipe in its place would be waited for.
-    if !analysis.is_file() {
-        return false;
-    }
-    let Ok(file) = File::open(analysis) else { return false };
+    let Ok(file) = open_plain(&entry.path().join("data").join("analysis.json")) else { return false };
     file.take(MARKER_BYTES).read_to_end(&mut head).is_ok()
         && String::from_utf8_lossy(&head).contains("sparkbench.analysis/")
 }
@@ -270,12 +277,50 @@ fn unique(name: &str, taken: &mut BTreeSet<String>) -> String {
     candidate
 }
 
-/// Two names that look alike get a number, so that a path names one file: a byte that is `\xF6` to people, and a name with these four letters.
+/// Two names in one folder that look alike get a number: a byte that is `\xF6` to people, and a name with these four letters. So a path names
+/// one file, and two folders are never taken for one campaign.
 fn distinguish(files: &mut [Found]) {
-    files.sort_by(|a, b| (&a.path, &a.name).cmp(&(&b.path, &b.name)));
-    let mut taken = BTreeSet::new();
-    for file in files.iter_mut() {
-        file.path = unique(&file.path, &mut taken);
+    // What looks like itself everywhere cannot look like anything else.
+    if files.iter().any(|file| file.path.as_bytes() != file.name.as_bytes()) {
+        let names = Names::of(files);
+        files.iter_mut().for_each(|file| file.path = names.path(file.name.as_bytes()));
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
+}
+
+/// Names as people see them, by folder: its path in bytes, then the name in bytes.
+struct Names(BTreeMap<Vec<u8>, BTreeMap<Vec<u8>, String>>);
+
+impl Names {
+    fn of(files: &[Found]) -> Self {
+        let mut folders: BTreeMap<Vec<u8>, BTreeMap<Vec<u8>, String>> = BTreeMap::new();
+        for (folder, name) in files.iter().flat_map(|file| parts(file.name.as_bytes())) {
+            folders.entry(folder.to_vec()).or_default().entry(name.to_vec()).or_insert_with(|| spelled(name));
+        }
+        for names in folders.values_mut() {
+            let mut taken: BTreeSet<String> = names.values().cloned().collect();
+            let mut seen = BTreeSet::new();
+            // The first of those that look alike keeps its name. No other one gets a name that stands for something else.
+            for name in names.values_mut().filter(|name| !seen.insert((*name).clone())) {
+                *name = unique(name, &mut taken);
+            }
+        }
+        Self(folders)
+    }
+
+    fn path(&self, name: &[u8]) -> String {
+        let names: Vec<&str> =
+            parts(name).filter_map(|(folder, name)| Some(self.0.get(folder)?.get(name)?.as_str())).collect();
+        names.join("/")
+    }
+}
+
+/// Every name on the way to a file, after the folder that it is in.
+fn parts(path: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let mut start = 0;
+    path.split(|byte| *byte == b'/').map(move |name| {
+        let folder = path.get(..start).unwrap_or_default();
+        start += name.len() + 1;
+        (folder, name)
+    })
 }

@@ -1,11 +1,11 @@
 //! Durable writes: everything is on disk before the next step, with plain words when that fails.
 //!
-//! In:  paths and bytes.  Out: synced files and folders, lists and hashes of the files below a folder.
+//! In:  paths and bytes.  Out: synced files and folders, plain files opened, lists and hashes of the files below a folder.
 //! Not here: the layout of an archive.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io::{self, BufReader, Write as _};
+use std::fs::{self, File, FileType, OpenOptions};
+use std::io::{self, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
@@ -96,7 +96,7 @@ fn listed(folder: &Path, mounted: &BTreeMap<PathBuf, String>) -> io::Result<Tree
             let to = fs::read_link(entry.path()).map_or_else(|_| String::new(), |to| format!(" to '{}'", shown(&to)));
             tree.others.push((path, format!("a link{to}")));
         } else {
-            tree.others.push((path, "neither a file nor a folder".to_owned()));
+            tree.others.push((path, not_plain(kind).unwrap_or("no plain file").to_owned()));
         }
     }
     Ok(tree)
@@ -131,14 +131,88 @@ pub fn lift(folder: &Path) -> io::Result<Vec<(FileName, FileName)>> {
     }
 }
 
+/// What something is that is no plain file, e.g. `a pipe`. Absent for a plain file.
+pub fn not_plain(kind: FileType) -> Option<&'static str> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+        if kind.is_fifo() {
+            return Some("a pipe");
+        }
+        if kind.is_socket() {
+            return Some("a socket");
+        }
+        if kind.is_block_device() || kind.is_char_device() {
+            return Some("a device");
+        }
+    }
+    match kind {
+        kind if kind.is_file() => None,
+        kind if kind.is_dir() => Some("a folder"),
+        kind if kind.is_symlink() => Some("a link"),
+        _ => Some("something else"),
+    }
+}
+
+/// Demands a plain file.
+///
+/// # Errors
+/// `InvalidData` for anything else, with what it is: `it is a pipe, not a file`.
+pub(super) fn expect_plain(kind: FileType) -> io::Result<()> {
+    match not_plain(kind) {
+        None => Ok(()),
+        Some(what) => Err(io::Error::new(io::ErrorKind::InvalidData, format!("it is {what}, not a file"))),
+    }
+}
+
+/// Opens a file of an archive for reading. Every path that others can put something at is opened so: a pipe would be waited for without end,
+/// and a device can be endless. Links are followed.
+///
+/// # Errors
+/// `InvalidData` for what is no plain file, with what it is. Other errors of the file system.
+pub fn open_plain(path: &Path) -> io::Result<File> {
+    // Asked first, because opening a device can do something to it.
+    expect_plain(fs::metadata(path)?.file_type())?;
+    let mut options = OpenOptions::new();
+    never_waits(options.read(true));
+    let file = options.open(path)?;
+    // Somebody can have put something else there in between.
+    expect_plain(file.metadata()?.file_type())?;
+    Ok(file)
+}
+
+/// An open that does not wait for the other end of a pipe. For plain files it changes nothing.
+pub(super) fn never_waits(options: &mut OpenOptions) {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits());
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = options;
+}
+
+/// The bytes of a file of an archive.
+///
+/// # Errors
+/// Like [`open_plain`].
+pub fn read_plain(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_plain(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// SHA-256 and size of a file.
+///
+/// # Errors
+/// Like [`open_plain`].
 pub fn sha256_of(path: &Path) -> io::Result<(String, u64)> {
-    Hashing::new(BufReader::with_capacity(BUFFER, File::open(path)?)).finish()
+    Hashing::new(BufReader::with_capacity(BUFFER, open_plain(path)?)).finish()
 }
 
 /// Puts what was written to a file on disk.
 pub fn sync_file(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
+    open_plain(path)?.sync_all()
 }
 
 /// Puts the names in a folder on disk. File systems that cannot do so for a folder keep names in order by themselves.
@@ -206,7 +280,9 @@ pub fn explained(error: Error, kind: io::ErrorKind, safe: &str) -> Error {
             ("permission is denied", format!("give this user write access to the archive, then {again}"))
         }
         io::ErrorKind::NotFound => {
-            ("it is no longer there", format!("move the archive back to its place, then {again}"))
+            let hint =
+                "move the archive back to its place, or unmount what was mounted over it ('findmnt' lists mounts)";
+            ("it is no longer there", format!("{hint}, then {again}"))
         }
         _ => ("the file system refused", format!("check the disk, then {again}")),
     };

@@ -11,6 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::journal::{self, Event};
+use super::shown;
 use crate::error::Error;
 
 /// How often the lock is tried: one who only looks ([`held`]) holds it for a moment too, and so does a program that a collector which was
@@ -37,7 +38,7 @@ impl Lock {
                 Err(TryLockError::WouldBlock) if attempt < TRIES => std::thread::sleep(BETWEEN),
                 Err(TryLockError::WouldBlock) => return Err(taken(folder)),
                 Err(TryLockError::Error(cause)) => {
-                    return Err(Error::archive(format!("cannot lock '{}'", folder.display()))
+                    return Err(Error::archive(format!("cannot lock '{}'", shown(folder)))
                         .detail("this file system has no locks, so two collectors could mix their runs in one archive")
                         .hint("put the archive on a local disk with --archive, and copy it afterwards")
                         .because(cause));
@@ -71,7 +72,7 @@ fn taken(folder: &Path) -> Error {
             _ => None,
         })
     });
-    let error = Error::archive(format!("another collector is writing to '{}'", folder.display()));
+    let error = Error::archive(format!("another collector is writing to '{}'", shown(folder)));
     match last {
         Some((pid, tool, utc)) => {
             let since = utc.map_or_else(String::new, |utc| format!(", since {}", utc.iso()));

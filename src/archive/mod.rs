@@ -6,6 +6,7 @@
 mod append;
 mod discover;
 pub mod disk;
+pub mod given;
 pub mod journal;
 pub mod lock;
 pub mod manifest;
@@ -28,7 +29,7 @@ pub use mask::{Identity, Mask, MaskRules, Places, Scrub, Tally};
 pub use name::{FileName, shown};
 pub use progress::{Failure, Progress};
 pub use read::{HEAD_BYTES, Hashing, LINE_LIMIT, Line, Lines, WHOLE_LIMIT, hash};
-pub use recorded::{Recorded, check_recorded};
+pub use recorded::{Recorded, check_recorded, odd_records};
 pub use retain::Retention;
 pub use write::write_atomic;
 pub use writer::{Extra, Session, Writer, read_campaign};

@@ -134,6 +134,16 @@ impl Progress {
         plan.iter().filter(|run| !self.is_complete(&run.id) && !self.skipped.contains_key(&run.id)).collect()
     }
 
+    /// How many runs were left out. Not counted are those whose result was lost.
+    pub fn not_needed(&self) -> usize {
+        self.skipped.len() - self.lost_for_good()
+    }
+
+    /// How many runs have lost their result and are not made again, because the campaign had ended when the loss was accepted.
+    pub fn lost_for_good(&self) -> usize {
+        self.skipped.keys().filter(|run| self.lost.contains_key(*run)).count()
+    }
+
     /// `3 runs are complete`, for messages.
     pub fn safe(&self) -> String {
         match self.finished.len() + self.failed.len() {

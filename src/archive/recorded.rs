@@ -13,7 +13,7 @@ mod list;
 mod owners;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -181,15 +181,15 @@ fn plain(path: &Path, most: u64) -> Option<Vec<u8>> {
         return None;
     }
     let mut bytes = Vec::new();
-    File::open(path).ok()?.take(most).read_to_end(&mut bytes).ok()?;
+    disk::open_plain(path).ok()?.take(most).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }
 
 impl Recorded {
     /// A whole archive. Runs that its journal does not list, or no longer, are held against their own record at least.
     fn archive(&mut self, folder: &str, disk: &Path, known: BTreeMap<FileName, String>) {
-        if let Some(odd) = odd_record(disk) {
-            let what = "only a plain file belongs here".to_owned();
+        if let Some((odd, what)) = odd_records(disk).into_iter().next() {
+            let what = format!("it is {what}, but only a plain file belongs here");
             return self.push(join(folder, &odd), Alteration::Changed, what, &join(folder, JOURNAL_FILE), folder);
         }
         let runs = runs_in(&known);
@@ -311,19 +311,22 @@ impl Recorded {
     }
 }
 
-/// A record of an archive that is no plain file, such as a link or a pipe. It is not opened.
-fn odd_record(folder: &Path) -> Option<String> {
-    let odd = |path: &Path| fs::symlink_metadata(path).is_ok_and(|meta| !meta.is_file());
-    if let Some(name) = [CAMPAIGN_FILE, JOURNAL_FILE, SEAL_FILE].into_iter().find(|name| odd(&folder.join(name))) {
-        return Some(name.to_owned());
-    }
+/// Records of an archive that are no plain files, such as a link or a pipe: the path below it, and what it is. None is opened. Those of the
+/// archive come first, then those of its runs by name.
+pub fn odd_records(folder: &Path) -> Vec<(String, &'static str)> {
+    let odd = |path: &Path| fs::symlink_metadata(path).ok().and_then(|meta| disk::not_plain(meta.file_type()));
+    let of_archive = [CAMPAIGN_FILE, JOURNAL_FILE, SEAL_FILE].into_iter();
+    let mut found: Vec<(String, &'static str)> =
+        of_archive.filter_map(|name| Some((name.to_owned(), odd(&folder.join(name))?))).collect();
     let runs = fs::read_dir(folder.join(RUNS_FOLDER)).into_iter().flatten().flatten();
-    let mut odd_runs: Vec<String> = runs
-        .filter(|run| odd(&run.path().join(RUN_FILE)))
-        .map(|run| format!("{RUNS_FOLDER}/{}/{RUN_FILE}", run.file_name().to_string_lossy()))
-        .collect();
-    odd_runs.sort_unstable();
-    odd_runs.into_iter().next()
+    let of_run = |run: fs::DirEntry| {
+        let name = FileName::new(run.file_name().as_encoded_bytes());
+        Some((format!("{RUNS_FOLDER}/{name}/{RUN_FILE}"), odd(&run.path().join(RUN_FILE))?))
+    };
+    let mut of_runs: Vec<(String, &'static str)> = runs.filter_map(of_run).collect();
+    of_runs.sort_unstable();
+    found.extend(of_runs);
+    found
 }
 
 /// Names of the runs of an archive of which files were read.

@@ -76,7 +76,7 @@ impl Retention {
                 continue;
             }
             let bytes = fs::symlink_metadata(&file)?.len();
-            let readable = match fs::File::open(&file) {
+            let readable = match disk::open_plain(&file) {
                 Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => false,
                 opened => opened.map(|_| true)?,
             };
@@ -115,7 +115,7 @@ impl Retention {
             };
             // No name and no time in the head, so that the same bytes are packed to the same bytes.
             let mut encoder = GzEncoder::new(target, Compression::best());
-            io::copy(&mut fs::File::open(&file)?, &mut encoder)?;
+            io::copy(&mut disk::open_plain(&file)?, &mut encoder)?;
             encoder.finish()?;
             fs::remove_file(&file)?;
         }

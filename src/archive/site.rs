@@ -13,7 +13,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::shown;
+use super::{mounts, shown};
 use crate::error::Error;
 
 /// Between two tries to take the lock.
@@ -64,6 +64,7 @@ impl SiteLock {
                     "name a folder, such as --site site. Where the shell stands in the site, enter it anew with cd",
                 ));
         };
+        refuse(site)?;
         let failed = |cause: io::Error| {
             Error::archive(format!("cannot lock '{}'", shown(site)))
                 .detail(format!("'{}' cannot be written, so another run could write the same site", shown(&path)))
@@ -153,6 +154,24 @@ fn beside(site: &Path) -> Option<PathBuf> {
     name.push(site.file_name()?);
     name.push(".sparkbench-lock");
     Some(site.with_file_name(name))
+}
+
+/// Refuses a path that no site can take, as far as that shows before anything is read or written.
+fn refuse(site: &Path) -> Result<(), Error> {
+    // Without a closing `/`, behind which a file is not found.
+    let plain: PathBuf = site.components().collect();
+    if let Some(file) = plain.ancestors().find(|at| fs::metadata(at).is_ok_and(|meta| !meta.is_dir())) {
+        return Err(Error::archive(format!("'{}' is not a folder", shown(file)))
+            .detail("a site is a folder of pages")
+            .hint("name a folder with --site, such as --site site. --single-file writes the report as one HTML file"));
+    }
+    // Where the mounts of this machine are not known, writing the site tells.
+    match mounts::below(site).ok().and_then(|mut mounted| mounted.remove(site)) {
+        Some(kind) => Err(Error::archive(format!("cannot put a site in the place of '{}'", shown(site)))
+            .detail(format!("a file system ({kind}) is mounted on it, and no other folder can take its place"))
+            .hint(format!("name a folder below it, such as --site {}", shown(&site.join("site"))))),
+        None => Ok(()),
+    }
 }
 
 #[cfg(unix)]
@@ -277,6 +296,27 @@ mod tests {
             let error = SiteLock::take(Path::new(path), false, |_| true).unwrap_err();
             assert!(error.what.contains("site's folder"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_file_in_the_place_of_the_folder_or_of_one_above_it_is_named() {
+        let folder = Folder::new("site-file");
+        let file = folder.join("report.html");
+        fs::write(&file, "x").unwrap();
+        for site in [file.clone(), file.join(""), file.join("deep/site")] {
+            let error = SiteLock::take(&site, false, |_| true).unwrap_err();
+            assert_eq!(error.what, format!("'{}' is not a folder", file.display()));
+            assert!(error.hint.is_some_and(|hint| hint.contains("--site") && hint.contains("--single-file")));
+        }
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "no lock is left");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_mount_point_is_refused_with_a_folder_below_it_as_the_remedy() {
+        let error = SiteLock::take(Path::new("/proc"), false, |_| true).unwrap_err();
+        assert!(error.detail.as_ref().is_some_and(|detail| detail.contains("(proc) is mounted on it")), "{error}");
+        assert!(error.hint.is_some_and(|hint| hint.ends_with("--site /proc/site")));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use super::shown;
 use crate::error::Error;
 
 /// Puts `bytes` at `path`, making its folders. An older file of that name is replaced in one step.
@@ -15,7 +16,7 @@ use crate::error::Error;
 /// When a folder or the file cannot be written. Nothing is left behind then.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let failed = |cause: io::Error| {
-        Error::archive(format!("cannot write '{}'", path.display()))
+        Error::archive(format!("cannot write '{}'", shown(path)))
             .hint("check that the folder exists, is writable and its disk has free space")
             .because(cause)
     };
@@ -26,7 +27,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         return File::options().write(true).open(path).and_then(|mut file| file.write_all(bytes)).map_err(failed);
     }
     let Some(name) = path.file_name() else {
-        return Err(Error::archive(format!("cannot write '{}'", path.display())).detail("it names no file"));
+        return Err(Error::archive(format!("cannot write '{}'", shown(path))).detail("it names no file"));
     };
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     fs::create_dir_all(folder).map_err(failed)?;

@@ -115,7 +115,7 @@ fn open(site: &Path, talk: &Talk) {
     // A browser takes a relative name for a search.
     let whole = front.canonicalize().unwrap_or_else(|_| front.clone());
     if let Err(cause) = ::open::that_detached(whole) {
-        talk.warn(&format!("cannot start a browser ({cause}), please open {} yourself", front.display()));
+        talk.warn(&format!("cannot start a browser ({cause}), please open {} yourself", shown(&front)));
     }
 }
 
@@ -177,7 +177,7 @@ fn checked(args: &Analyse) -> Result<Option<String>, Error> {
         })
         .transpose()?;
     if let Some(file) = args.write_labels.as_ref().filter(|file| is_filled(file)) {
-        return Err(Error::usage(format!("'{}' holds labels, which --write-labels would replace", file.display()))
+        return Err(Error::usage(format!("'{}' holds labels, which --write-labels would replace", shown(file)))
             .hint("give it with --labels, or name another file"));
     }
     Ok(base_url)
@@ -192,7 +192,8 @@ fn is_filled(file: &Path) -> bool {
             || said.ends_with("= \"\"")
             || ["[", "schema", "glob"].iter().any(|begin| said.starts_with(begin))
     };
-    std::fs::read_to_string(file).is_ok_and(|text| !text.lines().map(str::trim).all(unfilled))
+    // Whoever reads a named pipe waits for a writer.
+    file.is_file() && std::fs::read_to_string(file).is_ok_and(|text| !text.lines().map(str::trim).all(unfilled))
 }
 
 /// What the pages show beyond the analysis itself. Downloads that hold every request take longest. Those that were `kept` are taken as they are. Lists are
@@ -249,16 +250,12 @@ fn command(args: &Analyse) -> String {
     let judging = &args.judging;
     let mut words = vec!["sparkbench".to_owned(), "analyse".to_owned()];
     // Names only: an absolute path would publish the layout of this machine.
-    let shown = |p: &Path| {
-        if p.is_absolute() { p.file_name().unwrap_or(p.as_os_str()) } else { p.as_os_str() }
-            .to_string_lossy()
-            .into_owned()
-    };
-    words.extend(args.paths.iter().map(|path| shown(path)));
+    let name = |p: &Path| shown(p.file_name().filter(|_| p.is_absolute()).map_or(p, Path::new));
+    words.extend(args.paths.iter().map(|path| name(path)));
     words.extend(judging.baseline.iter().map(|b| format!("--baseline {b}")));
-    words.extend(judging.labels.iter().map(|path| format!("--labels {}", shown(path))));
-    words.extend(judging.metrics.iter().map(|path| format!("--metrics {}", shown(path))));
-    words.extend(judging.facts.iter().map(|path| format!("--facts {}", shown(path))));
+    words.extend(judging.labels.iter().map(|path| format!("--labels {}", name(path))));
+    words.extend(judging.metrics.iter().map(|path| format!("--metrics {}", name(path))));
+    words.extend(judging.facts.iter().map(|path| format!("--facts {}", name(path))));
     words.extend(judging.margins.iter().map(|m| format!("--margin {m}")));
     if judging.confidence != 0.95 {
         words.push(format!("--confidence {}", judging.confidence));
@@ -334,7 +331,7 @@ fn summarise(judged: &Judged, args: &Analyse, pages: usize, left_out: usize, tal
     }
     match (&judged.ask, &args.write_labels) {
         (Some(ask), Some(file)) => {
-            talk.warn(&format!("{}. Fill in '{}' and give it with --labels", ask.message, file.display()))
+            talk.warn(&format!("{}. Fill in '{}' and give it with --labels", ask.message, shown(file)))
         }
         (Some(ask), None) => {
             talk.warn(&format!(
@@ -348,9 +345,5 @@ fn summarise(judged: &Judged, args: &Analyse, pages: usize, left_out: usize, tal
     if let Some(sentence) = &analysis.to_compare {
         talk.say(sentence);
     }
-    talk.say(&format!(
-        "{pages} files in {}, start with {}",
-        args.site.display(),
-        args.site.join("index.html").display()
-    ));
+    talk.say(&format!("{pages} files in {}, start with {}", shown(&args.site), shown(&args.site.join("index.html"))));
 }

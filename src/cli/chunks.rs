@@ -9,6 +9,7 @@ use std::io::{self, BufReader, BufWriter, Write};
 use std::path::PathBuf;
 
 use super::talk::Talk;
+use crate::archive::given::refuse_endless;
 use crate::error::Error;
 use crate::load::store::chunks::{Block, Ending, KINDS, Reader};
 
@@ -33,6 +34,7 @@ pub(crate) struct Chunks {
 /// # Errors
 /// When it cannot be read or is none of ours. A tear is said and is no error.
 pub(crate) fn run(args: &Chunks, talk: &Talk) -> Result<(), Error> {
+    refuse_endless(&args.file)?;
     let name = args.file.display();
     let file = File::open(&args.file).map_err(|cause| {
         Error::archive(format!("cannot open '{name}'"))

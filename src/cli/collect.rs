@@ -10,6 +10,7 @@ use indicatif::ProgressBar;
 
 use super::talk::Talk;
 use super::{Outcome, print, suite, typed};
+use crate::archive::shown;
 use crate::error::{Error, Kind};
 use crate::host::Host;
 use crate::host::machine::Machine;
@@ -62,7 +63,7 @@ pub(crate) fn run(args: &Collect, talk: &Talk) -> Result<Outcome, Error> {
     experiment.warnings.iter().for_each(|warning| talk.warn(&warning.to_string()));
     if args.dry_run {
         print(&campaign::dry_run(&experiment, &args.only)?)?;
-        talk.say(&format!("next: sparkbench check {}", args.suite.display()));
+        talk.say(&format!("next: sparkbench check {}", typed(&args.suite)));
         return Ok(Outcome::Done);
     }
     let archive = folder(args, &experiment)?;
@@ -91,7 +92,7 @@ fn judge() -> Option<&'static dyn Judge> {
 fn folder(args: &Collect, experiment: &Experiment) -> Result<PathBuf, Error> {
     let named = args.archive.clone().unwrap_or_else(|| Path::new("archive").join(slug(&experiment.suite.name)));
     std::path::absolute(&named)
-        .map_err(|cause| Error::archive(format!("cannot find the folder '{}'", named.display())).because(cause))
+        .map_err(|cause| Error::archive(format!("cannot find the folder '{}'", shown(&named))).because(cause))
 }
 
 fn report(summary: &Summary, archive: &Path, suite: &Path, talk: &Talk) -> Result<Outcome, Error> {
@@ -104,13 +105,19 @@ fn report(summary: &Summary, archive: &Path, suite: &Path, talk: &Talk) -> Resul
     };
     talk.say(&format!(
         "{}: {} runs done, {} failed, {} left, {state}",
-        archive.display(),
+        shown(archive),
         summary.finished,
         summary.failed.len(),
         summary.left
     ));
     if let Some(why) = &summary.ended {
-        talk.say(&format!("{why}. {} of the plan were not needed", count(summary.saved)));
+        let (saved, lost) = (count(summary.saved), summary.lost_for_good);
+        let were = if summary.saved == 1 { "was" } else { "were" };
+        talk.say(&format!("{why}. {saved} of the plan {were} not needed"));
+        if lost > 0 {
+            let were = if lost == 1 { "was" } else { "were" };
+            talk.say(&format!("{} {were} lost after that look and will not be measured again", count(lost)));
+        }
     }
     let go_on = format!("sparkbench collect {} --archive {} --resume", typed(suite), typed(archive));
     if summary.interrupted {
@@ -120,7 +127,7 @@ fn report(summary: &Summary, archive: &Path, suite: &Path, talk: &Talk) -> Resul
         let more = summary.failed.len() - 1;
         let others = if more == 0 { String::new() } else { format!(" (and {more} more)") };
         return Err(Error::new(Kind::Workload, format!("run '{id}' failed: {why}{others}"))
-            .hint(format!("read its logs in '{}'", archive.join("runs").join(id).display())));
+            .hint(format!("read its logs in '{}'", shown(&archive.join("runs").join(id)))));
     }
     talk.say(&format!("next: sparkbench analyse {}", typed(archive)));
     Ok(Outcome::Done)

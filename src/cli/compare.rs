@@ -78,9 +78,17 @@ struct Side {
 
 impl Side {
     fn parse(text: &str) -> Self {
-        match text.rsplit_once('#') {
-            // A path that exists as it stands wins over its reading as PATH#ENVIRONMENT.
-            Some((path, environment)) if !environment.is_empty() && !Path::new(text).exists() => {
+        Self::split(text, |path| Path::new(path).exists())
+    }
+
+    /// A `#` may stand in the name of a file or of an environment. So a path that exists as it stands is that, and otherwise the longest
+    /// part before a `#` that exists. Where none does, the last `#` counts and the path is reported as missing.
+    fn split(text: &str, exists: impl Fn(&str) -> bool) -> Self {
+        let cuts = text.rmatch_indices('#').map(|(at, _)| (&text[..at], &text[at + 1..]));
+        let mut cuts = cuts.filter(|(path, environment)| !path.is_empty() && !environment.is_empty());
+        let last = cuts.clone().next();
+        match cuts.find(|(path, _)| exists(path)).or(last) {
+            Some((path, environment)) if !exists(text) => {
                 Self { path: PathBuf::from(path), environment: Some(environment.to_owned()) }
             }
             _ => Self { path: PathBuf::from(text), environment: None },
@@ -255,22 +263,22 @@ fn needed(side: &Side, runs: &[Run]) -> Result<String, Error> {
         let example = known.first().copied().unwrap_or("native");
         Err(Error::usage(what)
             .detail(format!("its environments are: {}", known.join(", ")))
-            .hint(format!("name one, such as {}#{example}", side.path.display())))
+            .hint(format!("name one, such as {}#{example}", archive::shown(&side.path))))
     };
     match &side.environment {
         Some(name) if known.contains(&name.as_str()) => Ok(name.clone()),
-        Some(name) => ask(format!("'{}' has no environment '{name}'", side.path.display())),
+        Some(name) => ask(format!("'{}' has no environment '{name}'", archive::shown(&side.path))),
         // Where one name stands beside runs that nobody named, all of them are that side.
         None => match known.iter().filter(|name| **name != Campaign::UNLABELLED).collect::<Vec<_>>().as_slice() {
             [] => Ok(Campaign::UNLABELLED.to_owned()),
             [only] => Ok((**only).to_owned()),
-            _ => ask(format!("'{}' holds several environments", side.path.display())),
+            _ => ask(format!("'{}' holds several environments", archive::shown(&side.path))),
         },
     }
 }
 
 fn label(side: &Side, fallback: &str) -> String {
-    let folder = || side.path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let folder = || side.path.file_name().map(|name| archive::shown(name.as_ref()));
     side.environment.clone().or_else(folder).unwrap_or_else(|| fallback.to_owned())
 }
 
@@ -431,8 +439,26 @@ mod tests {
 
     #[test]
     fn a_side_is_a_path_or_one_environment_of_it() {
-        assert_eq!(Side::parse("a/b"), Side { path: "a/b".into(), environment: None });
-        assert_eq!(Side::parse("a/b#docker"), Side { path: "a/b".into(), environment: Some("docker".into()) });
-        assert_eq!(Side::parse("a#"), Side { path: "a#".into(), environment: None });
+        let side = |path: &str, environment: Option<&str>| Side {
+            path: path.into(),
+            environment: environment.map(str::to_owned),
+        };
+        let cases: &[(&str, &[&str], Side)] = &[
+            ("a/b", &[], side("a/b", None)),
+            ("a/b#docker", &[], side("a/b", Some("docker"))),
+            ("a#", &[], side("a#", None)),
+            ("#a", &[], side("#a", None)),
+            ("a#b#c", &[], side("a#b", Some("c"))),
+            // A `#` in the name of the file, with and without an environment.
+            ("a#b", &["a", "a#b"], side("a#b", None)),
+            ("a#b#c", &["a", "a#b"], side("a#b", Some("c"))),
+            // A `#` in the name of the environment.
+            ("a#b#c", &["a"], side("a", Some("b#c"))),
+            ("a#b#", &["a"], side("a", Some("b#"))),
+        ];
+        for (text, there, expected) in cases {
+            let found = Side::split(text, |path| there.contains(&path));
+            assert_eq!(found, *expected, "{text}, where there is {there:?}");
+        }
     }
 }

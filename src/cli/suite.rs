@@ -7,7 +7,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::error::Error;
+use crate::archive::given::refuse_endless;
+use crate::error::{Error, Kind};
 use crate::run::experiment::Experiment;
 
 /// Largest suite that is read: the largest shipped one has 8 KiB.
@@ -24,8 +25,9 @@ pub(crate) fn load(path: &Path) -> Result<Experiment, Error> {
             .hint("write a suite to start from with 'sparkbench init', or take one of those in suites/")
             .because(cause)
     };
+    refuse_endless(path).map_err(|refused| Error { kind: Kind::Usage, ..refused })?;
     let mut bytes = Vec::new();
-    // Bounded while reading and not by the size told: a pipe or a device tells none, and may never end.
+    // Bounded while reading and not by the size told: a pipe tells none.
     File::open(path).map_err(failed)?.take(SUITE_LIMIT + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > SUITE_LIMIT {
         return Err(Error::usage(format!("'{name}' is too large for a suite"))
@@ -47,8 +49,13 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_never_ends_is_too_large_and_does_not_fill_the_memory() {
-        assert!(refusal("/dev/zero").contains("too large"), "{}", refusal("/dev/zero"));
+    fn a_file_that_never_ends_is_refused_and_a_large_one_does_not_fill_the_memory() {
+        assert!(refusal("/dev/zero").contains("not a regular file"), "{}", refusal("/dev/zero"));
+        let folder = crate::testing::Folder::new("large-suite");
+        let file = folder.join("suite.toml");
+        std::fs::File::create(&file).unwrap().set_len(1 << 40).unwrap();
+        let said = refusal(&file.display().to_string());
+        assert!(said.contains("too large"), "{said}");
     }
 
     #[test]

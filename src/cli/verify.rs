@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::talk::Talk;
 use super::{print, typed};
+use crate::archive::manifest::{CAMPAIGN_FILE, JOURNAL_FILE};
 #[cfg(feature = "analyse")]
 use crate::archive::verify::Mismatch;
 use crate::archive::verify::{Kind, Remedy, Runs, State, Verified, verify};
@@ -91,27 +92,41 @@ fn resume(archive: &Path) -> String {
 /// What mends the flaws. What a crash left and what was changed afterwards need different things, and one archive can have both.
 fn remedy(path: &Path, verified: &Verified) -> String {
     let of = |remedy: Remedy| verified.flaws.iter().any(|flaw| flaw.remedy == remedy);
-    // In a folder of archives, the first one that needs it.
+    // In a folder of archives, the first one that needs it and can be taken up again.
     let place = |remedy: Remedy| {
-        let needs = |verified: &Verified| verified.flaws.iter().any(|flaw| flaw.remedy == remedy);
+        let has = |verified: &Verified, remedy| verified.flaws.iter().any(|flaw| flaw.remedy == remedy);
+        // A damaged journal has lost lines, and what it does not list is no leftover of a crash.
+        let journal = |verified: &Verified| {
+            verified.flaws.iter().any(|flaw| flaw.path == JOURNAL_FILE && flaw.remedy == Remedy::Restore)
+        };
+        let needs = |verified: &Verified| {
+            has(verified, remedy) && !has(verified, Remedy::Copy) && !(remedy == Remedy::Resume && journal(verified))
+        };
         let below = verified.archives.iter().find(|below| needs(&below.verified));
-        below.map_or_else(|| path.to_owned(), |below| path.join(&below.path))
+        let alone = || (verified.archives.is_empty() && needs(verified)).then(|| path.to_owned());
+        below.map(|below| path.join(&below.path)).or_else(alone)
     };
     let mut steps = Vec::new();
     if of(Remedy::Inputs) && verified.flaws.iter().all(|flaw| flaw.remedy == Remedy::Inputs) {
         steps.push("give verify the labels, the metrics and the program that the site was made with".to_owned());
     }
+    if of(Remedy::Copy) {
+        steps.push(format!(
+            "restore {CAMPAIGN_FILE} from a copy. Without it nothing shows the plan, so the campaign cannot be continued, \
+             and its loss cannot be accepted. Collect anew with --archive ANOTHER-FOLDER"
+        ));
+    }
     if of(Remedy::Restore) {
         steps.push("restore the changed files from a copy. Runs whose files match can still be trusted".to_owned());
-        if verified.state != State::Site {
-            steps.push(format!("without a copy, record the loss: {} --accept-loss", resume(&place(Remedy::Restore))));
+        if let Some(place) = place(Remedy::Restore).filter(|_| verified.state != State::Site) {
+            steps.push(format!("without a copy, record the loss: {} --accept-loss", resume(&place)));
         }
     }
     if of(Remedy::Remove) {
         steps.push("move away what nothing lists".to_owned());
     }
-    if of(Remedy::Resume) {
-        let command = resume(&place(Remedy::Resume));
+    if let Some(place) = place(Remedy::Resume) {
+        let command = resume(&place);
         steps.push(if steps.is_empty() {
             format!("a crash cut it short, so continue: {command}")
         } else {
@@ -123,7 +138,7 @@ fn remedy(path: &Path, verified: &Verified) -> String {
 
 /// The analysis made again, where it was asked for and this build can.
 fn again(args: &Verify, talk: &Talk, verified: &mut Verified) {
-    if args.archive.is_empty() || !args.path.join("data/analysis.json").exists() {
+    if args.archive.is_empty() || !args.path.join("data/analysis.json").is_file() {
         return;
     }
     #[cfg(feature = "analyse")]
@@ -227,8 +242,13 @@ fn summary(path: &str, verified: &Verified) -> String {
 }
 
 fn of_runs(runs: &Runs) -> String {
-    let parts =
-        [(runs.failed, "failed"), (runs.skipped, "skipped"), (runs.left, "left"), (runs.interrupted, "interrupted")];
+    let parts = [
+        (runs.failed, "failed"),
+        (runs.skipped, "skipped"),
+        (runs.lost, "lost"),
+        (runs.left, "left"),
+        (runs.interrupted, "interrupted"),
+    ];
     let mut text = format!("{} of {} planned runs done", runs.finished, runs.planned);
     for (n, word) in parts.iter().filter(|(n, _)| *n > 0) {
         let _ = write!(text, ", {n} {word}");

@@ -61,6 +61,10 @@ pub trait Environment: Send + Sync {
     fn needs_model_path(&self) -> bool {
         false
     }
+    /// Whether the path of a run's folder is written on a command line here. Such a line is text, so the path has to be UTF-8.
+    fn names_folder(&self) -> bool {
+        false
+    }
     /// Where programs are looked for, where that is known before anything is started.
     fn search_path(&self, host: &dyn Host) -> Option<String> {
         let _ = host;

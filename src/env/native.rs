@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::variables::{self, Inherit};
 use super::{Environment, Examined, Invocation, Kind, Place, checks, job_of};
+use crate::archive::shown;
 use crate::error::Error;
 use crate::host::{Ended, Host, Job, Launched};
 use crate::model::Finding;
@@ -48,7 +49,7 @@ impl Environment for Machine {
         match &self.cwd {
             Some(cwd) if !host.exists(cwd) => vec![Finding::refused(
                 "working-folder",
-                format!("'{}' does not exist", cwd.display()),
+                format!("'{}' does not exist", shown(cwd)),
                 "make the folder, or leave out `cwd`: each run then starts in its own folder",
             )],
             _ => Vec::new(),
@@ -61,7 +62,7 @@ impl Environment for Machine {
             "env": self.env,
             "inherit": self.inherit.patterns,
             "inherited": self.inherit.of(host.variables()),
-            "cwd": self.cwd.as_ref().map(|path| path.display().to_string()),
+            "cwd": self.cwd.as_deref().map(shown),
         }))
     }
 

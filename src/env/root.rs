@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::contents::{self, Contents};
 use super::driver::{File, Libraries};
 use super::{WORK_INSIDE, checks, variables};
+use crate::archive;
 use crate::archive::manifest::CheckWire;
 use crate::error::{Error, Kind};
 use crate::host::Host;
@@ -59,7 +60,13 @@ impl RootFolder {
         if cwd.as_ref().is_some_and(|path| !path.is_absolute()) {
             settings.fault("cwd", "is not a whole path", "give the folder as it is seen inside the root, from / on");
         }
-        Some(Self { path: folder.join(path?), env, image_env, binds, libraries, cwd, from })
+        let path = folder.join(path?);
+        if path.to_str().is_none() {
+            // Programs that clean up in it are given its path, and a command line is text.
+            let what = format!("lies at a path that is not UTF-8: '{}'", archive::shown(&path));
+            settings.fault("root", what, "move it, or the suite that it is named relative to");
+        }
+        Some(Self { path, env, image_env, binds, libraries, cwd, from })
     }
 
     /// The file with the image's variables: the one named, else `<root>.env` beside the root where it is there.
@@ -172,7 +179,7 @@ impl RootFolder {
             "python_packages": contents.python,
             "variables": self.variables(host)?,
             "env": self.env,
-            "image_env": self.image_env(host).map(|path| path.display().to_string()),
+            "image_env": self.image_env(host).map(|path| archive::shown(&path)),
             "binds": self.binds.iter().map(shown).collect::<Vec<_>>(),
             "driver_libraries": {
                 "source": found.source,
@@ -196,7 +203,7 @@ fn release_name(host: &dyn Host, root: &Path) -> String {
 
 fn shown(bind: &Bind) -> String {
     let end = if bind.read_only { ":ro" } else { "" };
-    format!("{}:{}{end}", bind.from.display(), bind.at.display())
+    format!("{}:{}{end}", archive::shown(&bind.from), bind.at.display())
 }
 
 /// Takes `binds`: `FROM:AT` or `FROM:AT:ro`.

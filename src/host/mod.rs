@@ -225,12 +225,15 @@ pub struct Job {
     /// The whole environment of the program, the marker added by the guard.
     pub env: BTreeMap<String, String>,
     /// Working folder as seen from inside `root`.
+    #[serde(with = "guard::paths")]
     pub cwd: Option<PathBuf>,
     /// Root file system to enter, in a mount namespace of its own.
     pub root: Option<Root>,
     /// File for standard output, on the host. Created.
+    #[serde(with = "guard::paths")]
     pub stdout: PathBuf,
     /// File for standard error, on the host. Created.
+    #[serde(with = "guard::paths")]
     pub stderr: PathBuf,
     /// Programs of the host that end the tree politely (`docker stop`), before SIGTERM to what is left.
     pub stop: Vec<Vec<String>>,
@@ -246,6 +249,7 @@ pub struct Job {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Root {
     /// Folder on the host.
+    #[serde(with = "guard::paths")]
     pub path: PathBuf,
     /// In this order.
     pub mounts: Vec<Mount>,
@@ -258,18 +262,22 @@ pub enum Mount {
     /// A new `proc`.
     Proc {
         /// Inside.
+        #[serde(with = "guard::paths")]
         at: PathBuf,
     },
     /// An empty file system in memory.
     Tmpfs {
         /// Inside.
+        #[serde(with = "guard::paths")]
         at: PathBuf,
     },
     /// A file or folder of the host.
     Bind {
         /// On the host.
+        #[serde(with = "guard::paths")]
         from: PathBuf,
         /// Inside.
+        #[serde(with = "guard::paths")]
         at: PathBuf,
         /// Not writable inside.
         read_only: bool,

@@ -7,13 +7,13 @@
 //! the key `reports` therefore says which files below its folder are read, and by which parser. The others are kept. A `run.json`
 //! without that key, as an earlier version or a person writes it, leaves it to the look of each file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 
 use serde::Deserialize;
 
 use crate::archive::manifest::{NODES_FOLDER, REQUESTS_FILE, RUN_FILE, ReportWire, TELEMETRY_FILE};
-use crate::archive::{Discovery, Found, WHOLE_LIMIT};
+use crate::archive::{Discovery, FileName, Found, WHOLE_LIMIT};
 
 /// Remark on a file of a run that `run.json` does not name.
 const LEFT_BY_RUN: &str = "raw output of a run, kept and not analysed";
@@ -60,47 +60,53 @@ impl Places {
 
 /// Looks through every `run.json` once. `reports_of` gives the table of one.
 pub(super) fn places(found: &Discovery, mut reports_of: impl FnMut(&Found) -> Option<Vec<ReportWire>>) -> Places {
-    let mut tables: BTreeMap<&str, Vec<ReportWire>> = BTreeMap::new();
-    for file in found.files.iter().filter(|file| file.path.rsplit('/').next() == Some(RUN_FILE)) {
+    let mut tables = Tables::new();
+    for file in found.files.iter().filter(|file| file.name.last() == RUN_FILE.as_bytes()) {
         if let Some(reports) = reports_of(file) {
-            tables.insert(file.folder(), reports);
+            tables.insert(folder_of(&file.name), (file.folder(), reports));
         }
     }
+    let names = found.files.iter().map(|file| file.name.as_bytes()).collect();
     let mut places = Places::default();
     for file in &found.files {
-        let (owner, reader) = place(file, found, &tables);
+        let (owner, reader) = place(file, &names, &tables);
         places.owners.push(owner);
         places.readers.push(reader);
     }
     places
 }
 
-fn place(file: &Found, found: &Discovery, tables: &BTreeMap<&str, Vec<ReportWire>>) -> (Option<String>, Reader) {
+/// Folders of runs by their bytes on disk, because `run.json` names a report by its bytes. Each with its form for people and its reports.
+type Tables<'f> = BTreeMap<&'f [u8], (&'f str, Vec<ReportWire>)>;
+
+fn place(file: &Found, names: &BTreeSet<&[u8]>, tables: &Tables<'_>) -> (Option<String>, Reader) {
     // The outermost folder decides: what a program wrote below its own cannot speak for the archive.
-    for folder in ancestors(file.folder()) {
-        let Some(reports) = tables.get(folder) else { continue };
-        let inside = below(folder, &file.path);
+    for folder in ancestors(folder_of(&file.name)) {
+        let Some((shown, reports)) = tables.get(folder) else { continue };
+        // A table names reports as text. It names no file whose name is none.
+        let inside = std::str::from_utf8(below(folder, file.name.as_bytes())).ok();
         // A suite may have files packed. They are read by the name that they had.
-        let inside = inside.strip_suffix(PACKED).unwrap_or(inside);
+        let inside = inside.map(|inside| inside.strip_suffix(PACKED).unwrap_or(inside));
         let reader = match inside {
-            RUN_FILE => Reader::Run(
+            Some(RUN_FILE) => Reader::Run(
                 reports
                     .iter()
                     .map(|report| report.path.clone())
                     .filter(|path| {
-                        let path = join(folder, path);
-                        found.get(&path).is_none() && found.get(&format!("{path}{PACKED}")).is_none()
+                        let is_there = |ending: &str| names.contains(&*join(folder, &format!("{path}{ending}")));
+                        !is_there("") && !is_there(PACKED)
                     })
                     .collect(),
             ),
-            REQUESTS_FILE | TELEMETRY_FILE => Reader::Sniffed,
-            _ if is_telemetry_of_a_machine(inside) => Reader::Sniffed,
-            _ => match reports.iter().find(|report| report.path == inside) {
+            Some(REQUESTS_FILE | TELEMETRY_FILE) => Reader::Sniffed,
+            Some(inside) if is_telemetry_of_a_machine(inside) => Reader::Sniffed,
+            Some(inside) => match reports.iter().find(|report| report.path == inside) {
                 Some(report) => Reader::Named(report.clone()),
                 None => summary_of(inside, reports).unwrap_or(Reader::NotAnalysed(LEFT_BY_RUN)),
             },
+            None => Reader::NotAnalysed(LEFT_BY_RUN),
         };
-        return (Some(folder.to_owned()), reader);
+        return (Some((*shown).to_owned()), reader);
     }
     (None, Reader::Sniffed)
 }
@@ -118,18 +124,25 @@ fn summary_of(inside: &str, reports: &[ReportWire]) -> Option<Reader> {
     Some(Reader::Summary(report.test.clone()))
 }
 
+/// Folder part of a name, empty for a file at the top.
+fn folder_of(name: &FileName) -> &[u8] {
+    let bytes = name.as_bytes();
+    bytes.iter().rposition(|byte| *byte == b'/').and_then(|cut| bytes.get(..cut)).unwrap_or_default()
+}
+
 /// A folder and everything above it, the topmost (empty) first.
-fn ancestors(folder: &str) -> impl Iterator<Item = &str> {
-    let cuts = folder.match_indices('/').map(|(at, _)| at).chain([folder.len()]);
-    std::iter::once("").chain(cuts.filter(|at| *at > 0).filter_map(|at| folder.get(..at)))
+fn ancestors(folder: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let cuts = folder.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at).chain([folder.len()]);
+    std::iter::once(&b""[..]).chain(cuts.filter(|at| *at > 0).filter_map(|at| folder.get(..at)))
 }
 
-fn below<'a>(folder: &str, path: &'a str) -> &'a str {
-    if folder.is_empty() { path } else { path.strip_prefix(folder).map_or(path, |rest| rest.trim_start_matches('/')) }
+fn below<'a>(folder: &[u8], path: &'a [u8]) -> &'a [u8] {
+    let inside = path.strip_prefix(folder).unwrap_or(path);
+    if folder.is_empty() { inside } else { inside.strip_prefix(b"/").unwrap_or(inside) }
 }
 
-fn join(folder: &str, path: &str) -> String {
-    if folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") }
+fn join(folder: &[u8], path: &str) -> Vec<u8> {
+    if folder.is_empty() { path.as_bytes().to_vec() } else { [folder, b"/", path.as_bytes()].concat() }
 }
 
 /// The table of reports, where the file is a run of ours and has one. Its faults are reported when it is read.
@@ -167,9 +180,39 @@ mod tests {
 
     #[test]
     fn folders_are_asked_from_the_outside_in() {
-        let list = |folder| ancestors(folder).collect::<Vec<_>>();
+        let list = |folder: &'static str| {
+            ancestors(folder.as_bytes()).map(|at| std::str::from_utf8(at).unwrap()).collect::<Vec<_>>()
+        };
         assert_eq!(list("a/b/c"), ["", "a", "a/b", "a/b/c"]);
         assert_eq!((list(""), list("a")), (vec![""], vec!["", "a"]));
-        assert_eq!((below("a/b", "a/b/c/d"), below("", "x")), ("c/d", "x"));
+        assert_eq!((below(b"a/b", b"a/b/c/d"), below(b"", b"x")), (&b"c/d"[..], &b"x"[..]));
+        assert_eq!((folder_of(&"a/b/c".into()), folder_of(&"c".into())), (&b"a/b"[..], &b""[..]));
+    }
+
+    #[test]
+    fn a_report_is_found_by_the_bytes_of_its_name_in_a_folder_of_any_name() {
+        let (escape, byte) = ("out\u{1b}.json", FileName::new(*b"r\xff/work/out\x1b.json"));
+        let file = |name: FileName| Found {
+            path: name.to_string(),
+            name,
+            root: String::new(),
+            base: String::new(),
+            bytes: 0,
+            modified: None,
+            disk: std::path::PathBuf::new(),
+            alone: false,
+        };
+        let mut files = vec![file(byte), file(FileName::new(*b"r\xff/run.json")), file(FileName::new(*b"r\xff/x\xfe"))];
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        let found = Discovery { files, unread: Vec::new() };
+        let report = |path: String| ReportWire { path, parser: "requests".to_owned(), ..ReportWire::default() };
+        let (there, lost) = (report(format!("work/{escape}")), report("work/lost\n".to_owned()));
+        let places = places(&found, |_| Some(vec![there.clone(), lost.clone()]));
+        let readers: BTreeMap<&str, &Reader> =
+            found.files.iter().enumerate().map(|(at, file)| (file.path.as_str(), places.reader(at))).collect();
+        assert_eq!(readers["r\\xFF/work/out\\x1B.json"], &Reader::Named(there));
+        assert_eq!(readers["r\\xFF/run.json"], &Reader::Run(vec![lost.path]), "only the other one is missing");
+        assert_eq!(readers["r\\xFF/x\\xFE"], &Reader::NotAnalysed(LEFT_BY_RUN));
+        assert_eq!(places.owner(0), Some("r\\xFF"), "a run is told from others by its name for people");
     }
 }

@@ -4,7 +4,9 @@
 //! Not here: what the records mean together.
 
 use std::cell::OnceCell;
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
+use std::path::Path;
 
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
@@ -14,8 +16,9 @@ use super::figure::excerpt;
 use super::load_summary::LoadSummary;
 use super::outline::Outline;
 use super::{FORMATS, Figure, Format, JoinRole, Parsed, PartialRun, Record, json, long_words, reports};
+use crate::archive::given;
 use crate::archive::manifest::ReportWire;
-use crate::archive::{Discovery, Found, HEAD_BYTES, Hashing, LINE_LIMIT, Lines, WHOLE_LIMIT};
+use crate::archive::{Discovery, Found, HEAD_BYTES, Hashing, LINE_LIMIT, Lines, WHOLE_LIMIT, shown};
 use crate::error::{Error, Place};
 use crate::model::{Origin, Reading, Setup};
 
@@ -228,7 +231,7 @@ pub(super) fn at(found: &Found, reader: &Reader) -> Look {
                     let mut look = read(&found.path, found.bytes, input);
                     if let Ok(parsed) = &mut look.outcome {
                         parsed.left_out.extend(missing.iter().map(|path| {
-                            Error::archive(format!("the report '{}' is not there", excerpt(path)))
+                            Error::archive(format!("the report '{}' is not there", shown(path.as_ref())))
                                 .hint("`sparkbench verify` tells what else is missing")
                         }));
                     }
@@ -380,22 +383,35 @@ fn kept(input: impl BufRead, word: &str) -> Look {
     }
 }
 
-/// Reads one file of this machine as [`all`](super::all) would, for anyone who wants to see what is taken from it.
+/// Reads one file of this machine as [`all`](super::all) would, for anyone who wants to see what is taken from it. A pipe that a shell
+/// hands over is held whole.
 ///
 /// # Errors
-/// When it cannot be opened.
-pub fn inspect(path: &std::path::Path) -> Result<Look, Error> {
-    let shown = crate::archive::shown(path);
-    let cannot = |cause: io::Error| {
-        Error::archive(format!("cannot open '{shown}'")).hint("name a file that can be read").because(cause)
+/// When it cannot be opened, is no regular file, or is a pipe that gives more than [`WHOLE_LIMIT`].
+pub fn inspect(path: &Path) -> Result<Look, Error> {
+    let named = shown(path);
+    let hint = match path == Path::new("-") {
+        true => "give /dev/stdin to read standard input",
+        false => "name a file that can be read",
     };
-    let file = std::fs::File::open(path).map_err(cannot)?;
+    let cannot = |cause: io::Error| Error::archive(format!("cannot open '{named}'")).hint(hint).because(cause);
+    given::refuse_endless(path)?;
+    let file = File::open(path).map_err(cannot)?;
     let meta = file.metadata().map_err(cannot)?;
     if meta.is_dir() {
-        return Err(Error::usage(format!("'{shown}' is a folder"))
+        return Err(Error::usage(format!("'{named}' is a folder"))
             .hint("name one file, or give the folder to `sparkbench analyse`"));
     }
-    Ok(read(&shown, meta.len(), BufReader::with_capacity(HEAD_BYTES, file)))
+    if meta.is_file() {
+        return Ok(read(&named, meta.len(), BufReader::with_capacity(HEAD_BYTES, file)));
+    }
+    // A pipe does not tell its size, and its writer may go on for ever.
+    let mut bytes = Vec::new();
+    file.take(WHOLE_LIMIT + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    if bytes.len() as u64 > WHOLE_LIMIT {
+        return Err(Error::archive(format!("'{named}' gives more than {} MiB", WHOLE_LIMIT >> 20)).hint(given::REMEDY));
+    }
+    Ok(read(&named, bytes.len() as u64, bytes.as_slice()))
 }
 
 /// Puts the file's name and the format's in front of what went wrong.

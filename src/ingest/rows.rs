@@ -10,9 +10,12 @@ use csv::{Reader, ReaderBuilder, StringRecord};
 
 use crate::error::{Error, Place};
 
-/// See the module. Lines that start with `#` are comments. Rows may differ in length.
+/// See the module. Lines above the header that start with `#` are comments. Below it they are rows, as a `#` may begin a name. Rows may
+/// differ in length.
 pub(super) struct Rows<'t> {
     text: &'t str,
+    /// Byte at which the header begins.
+    start: usize,
     reader: Reader<&'t [u8]>,
     counted: usize,
     line: u64,
@@ -21,25 +24,32 @@ pub(super) struct Rows<'t> {
 impl<'t> Rows<'t> {
     /// From the first row, the header included.
     pub(super) fn new(text: &'t str) -> Self {
+        let bytes = text.as_bytes();
+        let mut start = 0;
+        loop {
+            match bytes.get(start) {
+                Some(b'\n' | b'\r') => start += 1,
+                Some(b'#') => {
+                    start += bytes.iter().skip(start).take_while(|byte| !matches!(byte, b'\n' | b'\r')).count()
+                }
+                _ => break,
+            }
+        }
         let reader = ReaderBuilder::new()
             .flexible(true)
             .has_headers(false)
-            .comment(Some(b'#'))
             .trim(csv::Trim::All)
-            .from_reader(text.as_bytes());
-        Self { text, reader, counted: 0, line: 1 }
+            .from_reader(bytes.get(start..).unwrap_or_default());
+        Self { text, start, reader, counted: 0, line: 1 }
     }
 
     /// Line of the row that the reader would give next.
     fn advance(&mut self) -> u64 {
         let bytes = self.text.as_bytes();
-        let mut at = usize::try_from(self.reader.position().byte()).unwrap_or(usize::MAX).min(bytes.len());
-        loop {
-            match bytes.get(at) {
-                Some(b'\n' | b'\r') => at += 1,
-                Some(b'#') => at += bytes.iter().skip(at).take_while(|byte| !matches!(byte, b'\n' | b'\r')).count(),
-                _ => break,
-            }
+        let read = usize::try_from(self.reader.position().byte()).unwrap_or(usize::MAX);
+        let mut at = self.start.saturating_add(read).min(bytes.len());
+        while matches!(bytes.get(at), Some(b'\n' | b'\r')) {
+            at += 1;
         }
         let passed = bytes.get(self.counted..at).unwrap_or_default();
         let ends = passed.iter().enumerate().filter(|(place, byte)| match byte {
@@ -68,6 +78,16 @@ impl Iterator for Rows<'_> {
     }
 }
 
+/// Refuses a row of another number of cells than its header: they would stand under wrong names.
+pub(super) fn fits(line: u64, expected: usize, found: usize) -> Result<(), Error> {
+    if expected == found {
+        return Ok(());
+    }
+    Err(Error::archive("a row is left out")
+        .at(Place::Line(line))
+        .detail(format!("expected {expected} cells, found {found}")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,7 +99,20 @@ mod tests {
             .map(|row| row.map(|(line, row)| (line, row.iter().map(str::to_owned).collect())).unwrap())
             .collect();
         let lines: Vec<u64> = rows.iter().map(|(line, _)| *line).collect();
-        assert_eq!(lines, [2, 4, 8, 9]);
-        assert_eq!(rows[2].1, ["2", "3"]);
+        assert_eq!(lines, [2, 4, 6, 8, 9]);
+        assert_eq!((&*rows[2].1, &*rows[3].1), (&["# d".to_owned()][..], &["2".to_owned(), "3".to_owned()][..]));
+    }
+
+    #[test]
+    fn only_lines_above_the_header_are_comments() {
+        let rows = |text: &str| -> Vec<(u64, String)> {
+            Rows::new(text)
+                .map(|row| row.map(|(line, row)| (line, row.iter().collect::<Vec<_>>().join("|"))).unwrap())
+                .collect()
+        };
+        let row = |line: u64, cells: &str| (line, cells.to_owned());
+        assert_eq!(rows("\n# x\r\n#\n\na,b\n#1,2\n#\n"), [row(5, "a|b"), row(6, "#1|2"), row(7, "#")]);
+        assert_eq!(rows("# x\n# y"), []);
+        assert_eq!(rows(""), []);
     }
 }

@@ -11,7 +11,7 @@ use csv::StringRecord;
 
 use super::figure::{Figure, excerpt, is_missing};
 use super::flat::status;
-use super::rows::Rows;
+use super::rows::{self, Rows};
 use super::sheet::unit_of;
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::error::{Error, Place};
@@ -138,6 +138,7 @@ impl Format for Table {
         let columns = columns(&header)?;
         let mut parsed = Parsed::default();
         let mut strangers = vec![(false, false); columns.len()];
+        let mut marked = Vec::new();
         for row in rows {
             let (line, row) = match row {
                 Ok(row) => row,
@@ -152,9 +153,19 @@ impl Format for Table {
                 }
             }
             match run(file, line, &row, &header, &columns) {
-                Ok(partial) => parsed.records.push(Record::Run(Box::new(partial))),
+                Ok(partial) => {
+                    marked.extend(row.get(0).filter(|cell| cell.starts_with('#')).map(|_| line));
+                    parsed.records.push(Record::Run(Box::new(partial)));
+                }
                 Err(error) => parsed.left_out.push(error),
             }
+        }
+        // Whoever put a `#` before a row to take it out has to hear that it counts.
+        if let Some(first) = marked.first() {
+            parsed.notes.push(format!(
+                "{} of its runs start with '#', the first in line {first}. They count: only lines above the header are comments",
+                marked.len()
+            ));
         }
         for (name, (figures, words)) in header.iter().zip(strangers) {
             if figures {
@@ -197,13 +208,7 @@ fn run(
     header: &StringRecord,
     columns: &[Column],
 ) -> Result<PartialRun, Error> {
-    if row.len() != header.len() {
-        return Err(Error::archive("a row is left out").at(Place::Line(line)).detail(format!(
-            "expected {} cells, found {}",
-            header.len(),
-            row.len()
-        )));
-    }
+    rows::fits(line, header.len(), row.len())?;
     let mut partial = PartialRun { join_role: JoinRole::Alone, ..PartialRun::default() };
     let (mut outcome, mut exit_code) = (None, None);
     for ((name, cell), column) in header.iter().zip(row).zip(columns) {
@@ -375,5 +380,15 @@ mod tests {
             let error = Table.parse(&mut SourceFile::new("runs.csv", 1, &mut input)).unwrap_err();
             assert!(error.to_string().contains(word), "{error}");
         }
+    }
+
+    #[test]
+    fn a_row_that_begins_with_a_hash_is_a_row() {
+        let parsed = read("# above\nenvironment,model,ttft_ms\na,m,1\n# a remark\n#b,m,2\n");
+        let faults: Vec<String> = parsed.left_out.iter().map(ToString::to_string).collect();
+        assert_eq!(faults, ["a row is left out\n  where: line 4: expected 3 cells, found 1"]);
+        let names: Vec<_> = partials(&parsed).iter().map(|run| run.environment.as_deref()).collect();
+        assert_eq!(names, [Some("a"), Some("#b")]);
+        assert!(parsed.notes[0].starts_with("1 of its runs start with '#', the first in line 5"), "{:?}", parsed.notes);
     }
 }

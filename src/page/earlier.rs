@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::data::hex;
 use super::publish::version::{DIGITS, Earlier, SCHEMA, Version};
+use crate::archive::shown;
 use crate::error::Error;
 
 /// Folder of versions below a site.
@@ -99,7 +100,7 @@ fn files(folder: &Path) -> Result<Vec<String>, Error> {
 
 fn one(folder: &Path, name: &str) -> Result<Earlier, Error> {
     let changed = |what: String| {
-        Error::archive(format!("the published version '{name}' in '{}' is not what was published", folder.display()))
+        Error::archive(format!("the published version '{name}' in '{}' is not what was published", shown(folder)))
             .detail(what)
             .hint("bring it back from a copy, or remove its folder if it shall be forgotten")
     };
@@ -136,11 +137,13 @@ fn one(folder: &Path, name: &str) -> Result<Earlier, Error> {
     }
     let listed: Vec<&str> = files.iter().filter_map(|(path, _)| path.rsplit('/').next()).collect();
     if let Some(more) = self::files(folder)?.iter().find(|file| !listed.contains(&file.as_str())) {
-        return Err(changed(format!("'{more}' was not published")));
+        return Err(Error::archive(format!("'{more}' in '{}' was not published", shown(folder)))
+            .detail("the version itself is as it was published")
+            .hint(format!("move '{more}' out of that folder")));
     }
     Ok(Earlier { version, files })
 }
 
 fn fault(what: &str, path: &Path, cause: io::Error) -> Error {
-    Error::archive(format!("cannot {what} '{}'", path.display())).because(cause)
+    Error::archive(format!("cannot {what} '{}'", shown(path))).because(cause)
 }

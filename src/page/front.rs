@@ -15,6 +15,7 @@ use super::comparison::RowView;
 use super::figure::{self, FigureView};
 use super::index::Site;
 use super::kind::{AcrossRows, Draft, Drawn, Kind, Rows};
+use super::missing_runs::{self, LostRuns};
 use super::publish::{cite, versions};
 use super::sheet::Sheet;
 use super::shell::Shell;
@@ -43,6 +44,8 @@ struct Front {
     to_compare: Option<String>,
     /// Files that are not what was recorded of them.
     altered: Option<AlteredFiles>,
+    /// Runs that were given up.
+    lost: Option<LostRuns>,
     cards: Vec<Card>,
     downloads: Vec<(&'static str, String, String)>,
     /// Path and address of this version.
@@ -179,6 +182,7 @@ pub(super) fn page(site: &Site<'_>) -> Result<String, askama::Error> {
         cff: published && cite::cff(site).is_some(),
         to_compare: site.analysis.to_compare.clone(),
         altered: altered::files(site.analysis.altered().into_iter()),
+        lost: missing_runs::lost(site),
         shell,
         heading,
         intro,

@@ -10,7 +10,7 @@ use super::index::{Link, Site};
 use super::kind::{Draft, Drawn, Kind};
 use super::shell::Shell;
 use super::template_fault;
-use super::words::Badge;
+use super::words::{Badge, counted};
 use crate::escape::file_name;
 use crate::model::{MissingReason, MissingRun};
 
@@ -39,6 +39,46 @@ pub(super) struct MissingRunRow {
     /// Its outcome.
     pub badge: Badge,
     pub why: String,
+}
+
+/// Runs that the owners of archives gave up as lost, for the front page.
+pub(super) struct LostRuns {
+    /// How many there are.
+    pub line: String,
+    /// Campaigns of the most, each with its number of them.
+    pub campaigns: Vec<(Link, usize)>,
+    /// Campaigns that are not named.
+    pub more: usize,
+}
+
+/// Campaigns that the front page names.
+const MOST_LOST: usize = 6;
+
+/// The lost runs of all campaigns. None without any.
+pub(super) fn lost(site: &Site<'_>) -> Option<LostRuns> {
+    let lost_of = |runs: &[MissingRun]| runs.iter().filter(|run| run.gone == MissingReason::Lost).count();
+    let mut campaigns: Vec<(Link, usize)> = Vec::new();
+    for course in &site.analysis.courses.campaigns {
+        let number = lost_of(&course.missing_runs);
+        if number == 0 {
+            continue;
+        }
+        let known = site.analysis.campaigns.iter().find(|campaign| campaign.name == course.campaign);
+        let link = Link {
+            href: known.map(|campaign| format!("c/{}/index.html#unmade", campaign.name)),
+            text: known.map_or(&course.campaign, |campaign| &campaign.title).clone(),
+        };
+        campaigns.push((link, number));
+    }
+    campaigns.sort_by_key(|(_, number)| std::cmp::Reverse(*number));
+    let all: usize = campaigns.iter().map(|(_, number)| number).sum();
+    let more = campaigns.len().saturating_sub(MOST_LOST);
+    campaigns.truncate(MOST_LOST);
+    (all > 0).then(|| LostRuns {
+        line: counted(all, "run is lost and enters no figure", "runs are lost and enter no figure"),
+        campaigns,
+        more,
+    })
 }
 
 /// One page for each missing run.

@@ -12,6 +12,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::others::Others;
 use super::{Page, earlier};
+use crate::archive::shown;
 use crate::archive::site::exchange;
 use crate::error::Error;
 
@@ -41,7 +42,9 @@ pub fn write(dir: &Path, pages: &[Page]) -> Result<Others, Error> {
     earlier::carry(&dir, &fresh)?;
     others.carry(&dir, &fresh)?;
     let replaced = dir.symlink_metadata().is_ok();
-    if replaced && exchange(&fresh, &dir).map_err(|e| fault("put the new site into the place of", &dir, e))? {
+    if replaced
+        && exchange(&fresh, &dir).map_err(|e| in_the_way(fault("put the new site into the place of", &dir, e), &dir))?
+    {
         // The old site stands where the new one stood.
         others.follow(&fresh, &dir, pages)?;
         clear(&fresh)?;
@@ -49,7 +52,7 @@ pub fn write(dir: &Path, pages: &[Page]) -> Result<Others, Error> {
     }
     // Where two folders cannot change places in one step, `mend` brings the old one back if this is ended between its two steps.
     if replaced {
-        fs::rename(&dir, &old).map_err(|e| fault("move the old site aside", &dir, e))?;
+        fs::rename(&dir, &old).map_err(|e| in_the_way(fault("move the old site aside", &dir, e), &dir))?;
     }
     if let Err(cause) = fs::rename(&fresh, &dir) {
         if replaced {
@@ -110,7 +113,7 @@ fn refuse_foreign(dir: &Path) -> Result<(), Error> {
     if entries.count() == 0 || is_ours(dir) || earlier::holds_versions_alone(dir) {
         return Ok(());
     }
-    Err(Error::archive(format!("'{}' is not empty and holds no site of this program", dir.display()))
+    Err(Error::archive(format!("'{}' is not empty and holds no site of this program", shown(dir)))
         .detail(format!("expected '{MARK}' of schema {}", crate::verdict::report::SCHEMA))
         .hint("name another folder with --site, or empty this one"))
 }
@@ -155,8 +158,13 @@ fn put(root: &Path, page: &Page) -> Result<(), Error> {
     fs::write(&path, &page.bytes).map_err(|e| fault("write", &path, e))
 }
 
+/// What stands at the site's own place cannot be moved, as a mount point cannot.
+fn in_the_way(fault: Error, dir: &Path) -> Error {
+    fault.hint(format!("name a folder below it, such as --site '{}'", shown(&dir.join("site"))))
+}
+
 pub(super) fn fault(doing: &str, path: &Path, cause: io::Error) -> Error {
-    Error::archive(format!("cannot {doing} '{}'", path.display())).because(cause)
+    Error::archive(format!("cannot {doing} '{}'", shown(path))).because(cause)
 }
 
 #[cfg(test)]
@@ -194,6 +202,18 @@ mod tests {
         assert!(!dir.join("r").exists(), "a page of the old site is left");
         assert_eq!(fs::read_dir(&root).unwrap().count(), 1, "something is left beside the site");
         assert_eq!(others, Others::default());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_folder_whose_name_is_no_text_is_named_byte_for_byte() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let root = scratch("bytes");
+        let dir = root.join(std::ffi::OsStr::from_bytes(b"bad\xff"));
+        fs::create_dir(&dir).unwrap();
+        fs::write(dir.join("mine.txt"), "x").unwrap();
+        let error = write(&dir, &site("one", &[])).unwrap_err().to_string();
+        assert!(error.contains("bad\\xFF'"), "{error}");
     }
 
     #[test]

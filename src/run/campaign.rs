@@ -15,12 +15,12 @@ use super::cluster::Cluster;
 use super::experiment::Experiment;
 use super::one::Ran;
 use super::record::{self, Found};
-use super::{Judge, Watcher, gates, mounts, privacy, provenance, telemetry};
+use super::{Judge, Watcher, gates, mounts, privacy, provenance, telemetry, utf8};
 use crate::archive::journal::{self, Event, Moment};
 use crate::archive::manifest::{CampaignWire, PlannedRun};
 use crate::archive::mask::Veil;
 use crate::archive::writer::{Session, Writer, expect_campaign, read_campaign};
-use crate::archive::{Progress, Retention};
+use crate::archive::{Progress, Retention, shown};
 use crate::error::{Error, Kind};
 use crate::host::Host;
 use crate::host::gpu::{SharedGpu, open};
@@ -83,6 +83,8 @@ pub struct Summary {
     pub replaced: Vec<String>,
     /// Planned runs that were not needed, where the campaign ended at a look.
     pub saved: usize,
+    /// Runs that were lost after that look and will not be measured again.
+    pub lost_for_good: usize,
     /// Why it ended at a look, where it did.
     pub ended: Option<String>,
 }
@@ -152,6 +154,8 @@ fn collect_unveiled(
             .hint("give a fixed number, e.g. repeats = 10, or use a build of sparkbench with the analysis"));
     }
     let chosen = chosen(experiment, &options.only)?;
+    let remedy = "choose a folder whose path is UTF-8 with --archive DIR";
+    utf8::expect(experiment, &chosen, &options.archive, host.as_ref(), remedy)?;
     let settings = &experiment.suite.telemetry;
     let mut opened = open::open(host, &settings.gpu, settings.gpu_index, finest(experiment));
     let sight = Sight { gpu: opened.share(), no_gpu: opened.why(), printed: opened.raw };
@@ -337,8 +341,10 @@ impl Collector<'_> {
         }
         let lost = self.writer.progress().losses.len();
         let replaced = self.writer.mask().report();
-        let (saved, ended) = (self.writer.progress().skipped.len(), self.writer.progress().ended.clone());
-        Ok(Summary { finished, failed, left, interrupted, sealed: left == 0, lost, replaced, saved, ended })
+        let progress = self.writer.progress();
+        let (saved, lost_for_good) = (progress.not_needed(), progress.lost_for_good());
+        let (ended, sealed) = (progress.ended.clone(), left == 0);
+        Ok(Summary { finished, failed, left, interrupted, sealed, lost, replaced, saved, lost_for_good, ended })
     }
 
     /// Chosen runs that have no outcome yet.
@@ -530,7 +536,7 @@ fn checking(watcher: &dyn Watcher) -> impl FnMut(u64, u64) {
 /// Said before hours of pre-flight and not after.
 fn expect_free(archive: &Path) -> Result<(), Error> {
     if std::fs::read_dir(archive).is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(Error::usage(format!("'{}' is not empty", archive.display()))
+        return Err(Error::usage(format!("'{}' is not empty", shown(archive)))
             .hint("continue with --resume, or choose another folder with --archive DIR"));
     }
     Ok(())
@@ -541,7 +547,7 @@ fn same_suite(experiment: &Experiment, wire: &CampaignWire, archive: &Path) -> R
     if wire.suite_sha256.as_deref() == Some(now.as_str()) && wire.plan == experiment.plan.runs {
         return Ok(());
     }
-    Err(Error::usage(format!("'{}' was started with another suite", archive.display()))
+    Err(Error::usage(format!("'{}' was started with another suite", shown(archive)))
         .detail("the suite file has changed since then, but the suite of an archive is fixed before its first run")
         .hint("continue with the old suite (it is in campaign.json), or start another archive with --archive DIR"))
 }

@@ -8,11 +8,11 @@
 //! command is in `commands/NAME.failed.txt`.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
 use super::Watcher;
+use super::one::write_asset;
 use crate::archive::manifest::{COMMANDS_FOLDER, PlannedRun};
 use crate::error::Error;
 use crate::host::{Host, Question};
@@ -56,11 +56,8 @@ pub(super) fn after(
             }
             Err(cause) => (false, Vec::new(), format!("it cannot be started: {cause}")),
         };
-        let place = folder.join(COMMANDS_FOLDER);
-        let file = place.join(format!("{name}.{}", if good { "txt" } else { "failed.txt" }));
-        fs::create_dir_all(&place)
-            .and_then(|()| fs::write(&file, printed.get(..OUTPUT_MAX).unwrap_or(&printed)))
-            .map_err(|cause| Error::archive(format!("cannot write '{}'", file.display())).because(cause))?;
+        let file = format!("{name}.{}", if good { "txt" } else { "failed.txt" });
+        write_asset(&folder.join(COMMANDS_FOLDER), file, printed.get(..OUTPUT_MAX).unwrap_or(&printed))?;
         findings.push(if good {
             Finding::passed(CHECK, format!("the command of '{name}' ended with status 0"))
         } else {

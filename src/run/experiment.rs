@@ -35,7 +35,7 @@ impl Experiment {
         let environments: Vec<&str> = ENVIRONMENTS.iter().map(|kind| kind.name()).collect();
         let workloads: Vec<&str> = WORKLOADS.iter().map(|kind| kind.name()).collect();
         let kinds = plan::Kinds { environments: &environments, workloads: &workloads };
-        let plan::Parsed { suite, mut faults, warnings } = Suite::parse(text, &kinds);
+        let plan::Parsed { suite, mut faults, mut warnings } = Suite::parse(text, &kinds);
         let Some(suite) = suite else {
             faults.into_result(file)?;
             return Err(Error::usage(format!("'{file}' is not a suite")));
@@ -60,6 +60,8 @@ impl Experiment {
                 made.map(|(common, workload)| (part.label.clone(), common, workload))
             })
             .collect();
+        warnings.extend(workloads.iter().flat_map(|(.., made)| made.warnings().iter().cloned()));
+        warnings.sort();
         let restrictions = plan::cells::Restrictions::of(&suite);
         lacking(&suite, &environments, &workloads, &restrictions, &mut faults);
         faults.into_result(file)?;

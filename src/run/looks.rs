@@ -43,7 +43,10 @@ impl Collector<'_> {
             self.writer.progress().left(&self.experiment.plan.runs).iter().map(|run| run.id.clone()).collect();
         for run in open {
             let lost = self.writer.progress().lost.contains_key(&run);
-            self.writer.skip(&run, &if lost { format!("its result was lost, and {why}") } else { why.clone() })?;
+            self.writer.skip(
+                &run,
+                &if lost { format!("its result was lost after the campaign had ended: {why}") } else { why.clone() },
+            )?;
         }
         Ok(true)
     }

@@ -23,6 +23,7 @@ pub(crate) mod state;
 pub mod telemetry;
 #[cfg(test)]
 mod testing;
+mod utf8;
 pub(crate) mod watchdog;
 
 use crate::model::Finding;

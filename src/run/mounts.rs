@@ -1,10 +1,11 @@
-//! Mounts that a run left in its own folder: taken away, or named.
+//! Mounts that a run left: taken away where they are in the archive, named where they are elsewhere.
 //!
-//! In:  a folder of a run whose tree has been ended.  Out: a [`Finding`] for `run.json` and the terminal, and a folder that can be walked.
+//! In:  a folder of a run whose tree has been ended.  Out: findings for `run.json` and the terminal, and an archive that can be walked.
 //! Not here: keeping what is still mounted out of the archive (see `archive`), mounts of a root file system (see `host`).
 //!
-//! A program that runs as root on the machine itself can mount into its folder and end without taking that away, or be ended before it does.
-//! Only what was mounted at or below the run's own folder while it ran is taken away. No file of it is touched.
+//! A program that runs as root on the machine itself can mount wherever it likes and end without taking that away, or be ended before it
+//! does. The table of mounts before the run is compared with the one after it. What is new in the archive is taken away: over a folder it
+//! would hide other runs, or the journal. What is new elsewhere may be of anybody, so it is only named. No file of a mount is touched.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,55 +19,96 @@ use crate::error::Error;
 use crate::host::{Host, Mounted};
 use crate::model::Finding;
 
-/// Name of the finding.
-const CHECK: &str = "left-mounted";
+/// Name of the finding about mounts in the archive.
+const LEFT: &str = "left-mounted";
+
+/// Name of the finding about mounts elsewhere.
+const ELSEWHERE: &str = "mounted-elsewhere";
+
+/// Where container engines and logins mount for themselves, whatever a run does.
+const OF_OTHERS: [&str; 6] =
+    ["/run/containerd", "/run/docker", "/run/user", "/var/lib/containerd", "/var/lib/containers", "/var/lib/docker"];
+
+/// A name for a namespace. It holds no files.
+const NAMESPACE: &str = "nsfs";
 
 /// Most mounts that a message names.
 const NAMED: usize = 3;
 
-/// Mounts of a folder before a run.
+/// Mounts before a run.
 #[derive(Debug, Clone)]
 pub(super) struct Before {
-    /// The folder as the kernel writes it. Taken before the run: a program may put a link in its place, and what a link leads to is not the
-    /// run's.
+    /// The run's own folder as the kernel writes it. Taken before the run: a program may put a link in its place, and what a link leads to
+    /// is not the run's.
     folder: PathBuf,
-    /// By the number of the kernel.
-    ids: BTreeSet<u64>,
+    /// The archive, likewise. What is mounted at or below it since then is taken away. The run's own folder where that alone is known.
+    archive: PathBuf,
+    /// Every mount of the machine, by the kernel's number and by its place: a number is given again. Absent where they are not known.
+    there: Option<BTreeSet<(u64, PathBuf)>>,
 }
 
-/// What was done about the mounts of a folder.
+/// What was done about mounts.
 #[derive(Debug, Default)]
 pub(super) struct Undone {
-    /// Where something was mounted and is no more, with its type.
+    /// Where something was mounted in the archive and is no more, with its type.
     gone: Vec<String>,
-    /// Where something is still mounted, with its type and the reason.
+    /// Where something is still mounted in the archive, with its type and the reason.
     left: Vec<String>,
+    /// Places of these.
+    left_at: Vec<PathBuf>,
+    /// What was mounted elsewhere and still is.
+    elsewhere: Vec<Mounted>,
+    /// Those of all these that lie over the archive.
+    hiding: Vec<Mounted>,
 }
 
 impl Before {
-    /// As they are now, of a folder that was just made. A table that cannot be read has none: nobody has mounted anything there yet.
-    pub(super) fn look(host: &dyn Host, folder: &Path) -> Self {
-        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
-        let mounts = host.mounts(&folder).unwrap_or_default();
-        Self { ids: mounts.iter().map(|mounted| mounted.id).collect(), folder }
+    /// As they are now. `folder`: of a run, just made, in `archive`.
+    pub(super) fn look(host: &dyn Host, folder: &Path, archive: &Path) -> Self {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let all = host.mounts(Path::new("/")).ok();
+        let there = all.map(|all| all.into_iter().map(|mounted| (mounted.id, mounted.at)).collect());
+        // Without the table nobody knows which disks are the archive's own. In a folder that was just made there are none.
+        let archive = if there.is_some() { archive } else { folder };
+        Self { folder: real(folder), archive: real(archive), there }
     }
 
     /// There were none, because there was no folder. Only the folder above it is followed where it is a link.
     fn new_folder(folder: &Path) -> Self {
         let above = folder.parent().and_then(|above| above.canonicalize().ok());
         let real = above.zip(folder.file_name()).map(|(above, name)| above.join(name));
-        Self { folder: real.unwrap_or_else(|| folder.to_path_buf()), ids: BTreeSet::new() }
+        let folder = real.unwrap_or_else(|| folder.to_path_buf());
+        Self { archive: folder.clone(), folder, there: None }
+    }
+
+    /// What was mounted since then at or below a folder, in the order of the kernel's table.
+    fn since(&self, host: &dyn Host, folder: &Path) -> io::Result<Vec<Mounted>> {
+        let mut mounts = host.mounts(folder)?;
+        if let Some(there) = &self.there {
+            mounts.retain(|mounted| !there.contains(&(mounted.id, mounted.at.clone())));
+        }
+        Ok(mounts)
+    }
+
+    /// Type and place of a mount in the archive.
+    fn words(&self, mounted: &Mounted) -> String {
+        let place = if let Ok(below) = mounted.at.strip_prefix(&self.folder) {
+            if below.as_os_str().is_empty() { "the run's own folder".to_owned() } else { format!("'{}'", shown(below)) }
+        } else {
+            let below = mounted.at.strip_prefix(&self.archive).unwrap_or(&mounted.at);
+            if below.as_os_str().is_empty() {
+                "the archive".to_owned()
+            } else {
+                format!("'{}' of the archive", shown(below))
+            }
+        };
+        format!("{} on {place}", mounted.kind)
     }
 }
 
-/// Takes away what was mounted at or below a folder since then.
+/// Takes away what was mounted in the archive since then, and notes what was mounted elsewhere.
 pub(super) fn undo(host: &dyn Host, before: &Before) -> Undone {
-    let folder = before.folder.as_path();
-    let new = || -> io::Result<Vec<Mounted>> {
-        let mut mounts = host.mounts(folder)?;
-        mounts.retain(|mounted| !before.ids.contains(&mounted.id));
-        Ok(mounts)
-    };
+    let new = || before.since(host, &before.archive);
     let mut undone = Undone::default();
     let mut left = match new() {
         Ok(left) => left,
@@ -74,11 +116,6 @@ pub(super) fn undo(host: &dyn Host, before: &Before) -> Undone {
             undone.left.push(format!("what is mounted there cannot be read: {cause}"));
             return undone;
         }
-    };
-    let words = |mounted: &Mounted| {
-        let below = mounted.at.strip_prefix(folder).unwrap_or(&mounted.at);
-        let place = if below.as_os_str().is_empty() { "the run's own folder".to_owned() } else { shown(below) };
-        format!("{} on '{place}'", mounted.kind)
     };
     // A mount is taken away with those below it, and one that lies upon another at the same place shows the other. So each round begins
     // anew, and the last one takes nothing away.
@@ -104,13 +141,22 @@ pub(super) fn undo(host: &dyn Host, before: &Before) -> Undone {
             break;
         }
         let there: BTreeSet<u64> = now.iter().map(|mounted| mounted.id).collect();
-        undone.gone.extend(left.iter().filter(|mounted| !there.contains(&mounted.id)).map(words));
+        let gone = left.iter().filter(|mounted| !there.contains(&mounted.id));
+        undone.gone.extend(gone.map(|mounted| before.words(mounted)));
         left = now;
     }
     undone.left.extend(left.iter().map(|mounted| {
         let why = reasons.iter().find(|(at, _)| mounted.at.starts_with(at)).map(|(_, why)| why.as_str());
-        format!("{} ({})", words(mounted), why.unwrap_or("it came back"))
+        format!("{} ({})", before.words(mounted), why.unwrap_or("it came back"))
     }));
+    undone.left_at.extend(left.iter().map(|mounted| mounted.at.clone()));
+    if before.there.is_some() {
+        // A table that cannot be read now was read a moment ago.
+        undone.elsewhere = before.since(host, Path::new("/")).unwrap_or_default();
+        undone.elsewhere.retain(|mounted| !mounted.at.starts_with(&before.archive) && !is_of_others(mounted));
+    }
+    let hides = |mounted: &&Mounted| before.archive.starts_with(&mounted.at);
+    undone.hiding = undone.elsewhere.iter().chain(&left).filter(hides).cloned().collect();
     undone
 }
 
@@ -123,7 +169,7 @@ pub(super) fn undo_interrupted(host: &dyn Host, archive: &Path, watcher: &dyn Wa
             let Some(run) = unfinished(&name) else { continue };
             let undone = undo(host, &Before::new_folder(&home.join(&name)));
             undone.tell(run, watcher);
-            what.extend(undone.gone.iter().map(|mount| format!("mount of {run}: {mount}")));
+            what.extend(undone.taken(run));
         }
     }
     what
@@ -142,32 +188,70 @@ pub(super) fn remove_folder(host: &dyn Host, folder: &Path) -> Result<(), Error>
     if !undone.left.is_empty() {
         return Err(failed()
             .detail(format!("still mounted there: {}", listed(&undone.left)))
-            .hint("unmount it by hand, then remove the folder"));
+            .hint(format!("{}, then remove the folder", by_hand("umount --recursive --lazy", &undone.left_at))));
     }
     fs::remove_dir_all(folder).map_err(|cause| failed().because(cause))
 }
 
 impl Undone {
-    /// For `run.json`. Nothing where nothing was mounted.
-    pub(super) fn finding(&self) -> Option<Finding> {
-        if self.gone.is_empty() && self.left.is_empty() {
-            return None;
+    /// For `run.json`. Nothing where nothing was left.
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        if !(self.gone.is_empty() && self.left.is_empty()) {
+            let count = self.gone.len() + self.left.len();
+            let remedy = if self.left_at.is_empty() {
+                "let the workload unmount what it mounts".to_owned()
+            } else {
+                format!(
+                    "{}. Let the workload unmount what it mounts",
+                    by_hand("umount --recursive --lazy", &self.left_at)
+                )
+            };
+            findings
+                .push(Finding::warned(LEFT, self.in_the_archive().join(". "), remedy).value(count as f64, "mounts"));
         }
-        let count = self.gone.len() + self.left.len();
-        let remedy = if self.left.is_empty() {
-            "let the workload unmount what it mounts, or mount outside of the run's folder"
-        } else {
-            "unmount it by hand ('umount --lazy PATH'), and let the workload unmount what it mounts"
-        };
-        Some(Finding::warned(CHECK, self.sentences().join(". "), remedy).value(count as f64, "mounts").limit("nothing"))
+        if !self.elsewhere.is_empty() {
+            let names: Vec<String> = self.elsewhere.iter().map(named).collect();
+            let reading = format!(
+                "this was mounted outside of the archive while the run was at work, and still is: {}. It stays, because it may be in use",
+                listed(&names)
+            );
+            let places: Vec<PathBuf> = self.elsewhere.iter().map(|mounted| mounted.at.clone()).collect();
+            let remedy = format!("{}, where the workload has mounted it", by_hand("umount --recursive", &places));
+            let count = self.elsewhere.len();
+            findings.push(Finding::warned(ELSEWHERE, reading, remedy).value(count as f64, "mounts"));
+        }
+        findings.into_iter().map(|finding| finding.limit("nothing")).collect()
     }
 
     /// For the terminal.
     pub(super) fn tell(&self, run: &str, watcher: &dyn Watcher) {
-        self.sentences().iter().for_each(|sentence| watcher.warn(&format!("{run}: {sentence}")));
+        for finding in self.findings() {
+            let remedy = finding.remedy.map(|remedy| format!(". Try: {remedy}")).unwrap_or_default();
+            watcher.warn(&format!("{run}: {}{remedy}", finding.reading));
+        }
     }
 
-    fn sentences(&self) -> Vec<String> {
+    /// For the journal, one line each: what was taken away.
+    pub(super) fn taken(&self, run: &str) -> Vec<String> {
+        self.gone.iter().map(|mount| format!("mount of {run}: {mount}")).collect()
+    }
+
+    /// Whether something is mounted over the archive. It may show the archive all the same.
+    pub(super) fn may_hide(&self) -> bool {
+        !self.hiding.is_empty()
+    }
+
+    /// An error about an archive that is not there any more, where a mount hides it.
+    pub(super) fn explain(&self, error: Error) -> Error {
+        let names: Vec<String> = self.hiding.iter().map(named).collect();
+        let places: Vec<PathBuf> = self.hiding.iter().map(|mounted| mounted.at.clone()).collect();
+        error
+            .detail(format!("this was mounted over it while a run was at work: {}", listed(&names)))
+            .hint(format!("{}, then continue with --resume", by_hand("umount --recursive", &places)))
+    }
+
+    fn in_the_archive(&self) -> Vec<String> {
         let kept_out = "What lies in it is not archived";
         let gone = (!self.gone.is_empty())
             .then(|| format!("the run left this mounted, and it was unmounted: {}. {kept_out}", listed(&self.gone)));
@@ -176,6 +260,32 @@ impl Undone {
         });
         gone.into_iter().chain(left).collect()
     }
+}
+
+/// Whether container engines or logins made it, and take it away themselves.
+fn is_of_others(mounted: &Mounted) -> bool {
+    mounted.kind == NAMESPACE || OF_OTHERS.iter().any(|folder| mounted.at.starts_with(folder))
+}
+
+/// Type and whole path of a mount.
+fn named(mounted: &Mounted) -> String {
+    format!("{} on '{}'", mounted.kind, shown(&mounted.at))
+}
+
+/// A command that unmounts these, the last one first: it may lie upon another. Those below others go with them.
+fn by_hand(program: &str, places: &[PathBuf]) -> String {
+    let mut tops: Vec<&PathBuf> = Vec::new();
+    for at in places {
+        if !tops.iter().any(|top| at.starts_with(top)) {
+            tops.push(at);
+        }
+    }
+    if tops.is_empty() {
+        return "unmount it by hand".to_owned();
+    }
+    let words = tops.iter().rev().take(NAMED).map(|at| format!(" '{}'", shown(at)));
+    let more = if tops.len() > NAMED { format!(" and {} more", tops.len() - NAMED) } else { String::new() };
+    std::iter::once(program.to_owned()).chain(words).chain([more]).collect()
 }
 
 fn listed(mounts: &[String]) -> String {
@@ -202,17 +312,43 @@ mod tests {
         assert_eq!(undone.gone, Vec::<String>::new());
         assert_eq!(undone.left.len(), 2);
         assert!(undone.left[0].starts_with("tmpfs on 'work/m' ("), "{:?}", undone.left);
-        let finding = undone.finding().unwrap();
-        assert_eq!((finding.gate.as_str(), finding.value), (CHECK, Some(2.0)));
+        let finding = undone.findings().remove(0);
+        assert_eq!((finding.gate.as_str(), finding.value), (LEFT, Some(2.0)));
         assert!(finding.reading.contains("cannot be unmounted") && finding.remedy.is_some(), "{finding:?}");
     }
 
     #[test]
     fn what_was_mounted_before_the_run_is_not_of_the_run() {
         let host = Replay::new().file("/proc/self/mountinfo", TABLE);
-        let before = Before::look(&host, Path::new("/a/r"));
-        assert!(undo(&host, &before).finding().is_none());
-        assert!(undo(&host, &Before::new_folder(Path::new("/b"))).finding().is_none());
+        let before = Before::look(&host, Path::new("/a/r"), Path::new("/a"));
+        assert_eq!(undo(&host, &before).findings(), []);
+        assert_eq!(undo(&host, &Before::new_folder(Path::new("/b"))).findings(), []);
+    }
+
+    #[test]
+    fn mounts_over_the_archive_are_told_from_those_elsewhere() {
+        let before =
+            Before::look(&Replay::new().file("/proc/self/mountinfo", TABLE), Path::new("/a/runs/r"), Path::new("/a"));
+        // A number that was given again, at another place. A namespace and a container of others are nothing to speak of.
+        let table = format!(
+            "{TABLE}43 22 0:52 / /a/runs rw - tmpfs x rw\n44 22 0:53 / /a rw - tmpfs x rw\n42 22 0:54 / /mnt/x rw - tmpfs x rw\n\
+             45 42 0:55 / /mnt/x/deep rw - proc x rw\n46 22 0:56 / /var/n rw - nsfs x rw\n\
+             47 22 0:57 / /var/lib/docker/x/merged rw - overlay x rw\n"
+        );
+        let undone = undo(&Replay::new().file("/proc/self/mountinfo", table), &before);
+        let left: Vec<&str> = undone.left.iter().filter_map(|left| left.split(" (").next()).collect();
+        assert_eq!(left, ["tmpfs on 'runs' of the archive", "tmpfs on the archive"]);
+        let findings = undone.findings();
+        let gates: Vec<&str> = findings.iter().map(|finding| finding.gate.as_str()).collect();
+        assert_eq!(gates, [LEFT, ELSEWHERE]);
+        assert!(findings[0].remedy.as_ref().unwrap().starts_with("umount --recursive --lazy '/a' '/a/runs'"));
+        assert!(findings[1].reading.contains("tmpfs on '/mnt/x', proc on '/mnt/x/deep'"), "{}", findings[1].reading);
+        assert!(findings[1].remedy.as_ref().unwrap().starts_with("umount --recursive '/mnt/x', where"));
+        let error = undone.explain(Error::archive("cannot continue in '/a'")).to_string();
+        assert!(
+            undone.may_hide() && error.contains("tmpfs on '/a'") && error.contains("umount --recursive '/a'"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -15,6 +15,7 @@ use std::time::Duration;
 use super::campaign::Collector;
 use super::mounts::{self, Before};
 use super::one::{LOOK, make_folder, write_asset};
+use crate::archive::journal::Event;
 use crate::archive::manifest::PlannedRun;
 use crate::archive::writer::Extra;
 use crate::archive::{FileName, disk};
@@ -145,7 +146,7 @@ impl Collector<'_> {
         }
         let Some(invocation) = what.invocation(workload, &cell, &inside)? else { return Ok(()) };
         self.watcher.say(&format!("{}: {}", what.word(), invocation.argv.join(" ")));
-        let before = Before::look(self.host.as_ref(), &place.folder);
+        let before = Before::look(self.host.as_ref(), &place.folder, self.writer.folder());
         let job = environment.wrap(self.host.as_ref(), &invocation, &place)?;
         let mut launched = match self.host.launch(&job) {
             Ok(launched) => launched,
@@ -167,7 +168,16 @@ impl Collector<'_> {
         };
         let examined = environment.examine(self.host.as_ref(), &invocation, &place, &ended);
         let lost = launched.close()?.lost;
-        mounts::undo(self.host.as_ref(), &before).tell(&place.run_id, self.watcher);
+        let undone = mounts::undo(self.host.as_ref(), &before);
+        undone.tell(&place.run_id, self.watcher);
+        if undone.may_hide() {
+            self.writer.expect_there().map_err(|error| undone.explain(error))?;
+        }
+        let swept = undone.taken(&place.run_id);
+        if !swept.is_empty() {
+            // It has no record of its own.
+            self.writer.log(Event::Swept { what: swept })?;
+        }
         if lost.is_some() {
             environment.sweep(self.host.as_ref(), &self.archive_id)?;
         }
@@ -199,7 +209,7 @@ impl Collector<'_> {
             let mut text = String::new();
             for name in [Place::STDOUT, Place::STDERR] {
                 let path = folder.join(name);
-                let bytes = fs::read(&path).map_err(|cause| unreadable(&path, cause))?;
+                let bytes = disk::read_plain(&path).map_err(|cause| unreadable(&path, cause))?;
                 text.push_str(&String::from_utf8_lossy(&bytes));
             }
             once.probed = Some(text);
@@ -230,7 +240,7 @@ impl Collector<'_> {
 
 /// The last line of a file that is not empty. Nothing when it cannot be read.
 fn last_line(path: &Path) -> Option<String> {
-    let text = fs::read(path).ok()?;
+    let text = disk::read_plain(path).ok()?;
     let text = String::from_utf8_lossy(&text);
     text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
 }

@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -87,8 +88,8 @@ struct Course {
     trouble: Vec<String>,
     /// The other machines, by name.
     nodes: BTreeMap<String, NodeWire>,
-    /// What it had mounted in its folder and left there.
-    mounts: Option<Finding>,
+    /// What it had mounted and left.
+    mounts: Vec<Finding>,
 }
 
 /// The job to start.
@@ -137,7 +138,9 @@ impl Collector<'_> {
         self.last_ended = Some(self.host.monotonic());
         self.writer.expect_there()?;
         if course.interrupted {
-            self.writer.interrupt(&planned.id, "a signal asked to stop")?;
+            let left = course.mounts.iter().map(|finding| finding.reading.as_str());
+            let why: Vec<&str> = std::iter::once("a signal asked to stop").chain(left).collect();
+            self.writer.interrupt(&planned.id, &why.join(". "))?;
             return Ok(Ran::Interrupted);
         }
         let after = state::take(self.host.as_ref(), self.gpu.as_deref());
@@ -193,17 +196,20 @@ impl Collector<'_> {
     fn course(&mut self, setting: &Setting<'_>) -> Result<Course, Error> {
         let mut course = Course::default();
         let folder = &setting.place.folder;
-        let before = Before::look(self.host.as_ref(), folder);
+        let before = Before::look(self.host.as_ref(), folder, self.writer.folder());
         if let Some(cluster) = &self.cluster {
             course.trouble = cluster.start_run(setting.planned, self.host.as_ref());
         }
-        if course.trouble.is_empty() {
-            self.start(setting, &mut course)?;
-        }
-        // Before anything more is written there, and before anybody walks through it.
+        let started = if course.trouble.is_empty() { self.start(setting, &mut course) } else { Ok(()) };
+        // Before anything more is written in the archive, and before anybody walks through it. Also where the run went wrong: a mount may
+        // be the cause.
         let undone = mounts::undo(self.host.as_ref(), &before);
         undone.tell(&setting.planned.id, self.watcher);
-        course.mounts = undone.finding();
+        if undone.may_hide() {
+            self.writer.expect_there().map_err(|error| undone.explain(error))?;
+        }
+        started?;
+        course.mounts = undone.findings();
         if let Some(cluster) = &self.cluster {
             let why = course.ended.as_ref().and_then(|ended| ended.why.as_deref());
             let ended = cluster.end_run(why.unwrap_or("the run is over"), folder, self.host.as_ref());
@@ -509,9 +515,38 @@ pub(super) fn make_folder(folder: &Path) -> Result<(), Error> {
         .map_err(|cause| Error::archive(format!("cannot create '{}'", folder.display())).because(cause))
 }
 
-/// A file of the run's own folder, with the folders above it.
+/// A file of a run's folder, with the folders above it. What a program has put in its place is removed first: a link would lead elsewhere,
+/// and a pipe would be waited for without end.
 pub(super) fn write_asset(folder: &Path, name: impl AsRef<Path>, bytes: &[u8]) -> Result<(), Error> {
     let path = folder.join(name);
-    let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, bytes));
-    written.map_err(|cause| Error::archive(format!("cannot write '{}'", path.display())).because(cause))
+    let written = || -> io::Result<()> {
+        path.parent().map_or(Ok(()), fs::create_dir_all)?;
+        match fs::remove_file(&path) {
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => return Err(cause),
+            _ => {}
+        }
+        fs::File::create_new(&path)?.write_all(bytes)
+    };
+    written().map_err(|cause| Error::archive(format!("cannot write '{}'", path.display())).because(cause))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_a_run_is_written_where_a_program_has_put_a_link_or_a_pipe() {
+        let folder = crate::testing::Folder::new("write-asset");
+        let (elsewhere, link, pipe) = (folder.join("elsewhere"), folder.join("link"), folder.join("pipe"));
+        fs::write(&elsewhere, "kept").unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &link).unwrap();
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        for name in ["link", "pipe", "deep/new"] {
+            write_asset(&folder, name, b"one").unwrap();
+            write_asset(&folder, name, b"two").unwrap();
+            assert_eq!(fs::read(folder.join(name)).unwrap(), b"two");
+            assert!(fs::symlink_metadata(folder.join(name)).unwrap().is_file());
+        }
+        assert_eq!(fs::read(&elsewhere).unwrap(), b"kept");
+    }
 }

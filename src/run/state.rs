@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use super::one::write_asset;
 use crate::archive::manifest::StateWire;
-use crate::archive::write_atomic;
 use crate::error::Error;
 use crate::host::gpu::{Gpu, lock_within};
 use crate::host::sample::HostSample;
@@ -77,13 +77,13 @@ pub(crate) fn take(host: &dyn Host, gpu: Option<&Mutex<Box<dyn Gpu>>>) -> StateW
 pub(crate) fn snapshot(host: &dyn Host, folder: &Path, when: &str) -> Result<(), Error> {
     for (file, name) in KEPT {
         if let Ok(text) = host.read(Path::new(file)) {
-            write_atomic(&folder.join(format!("{name}-{when}.txt")), text.as_bytes())?;
+            write_asset(folder, format!("{name}-{when}.txt"), text.as_bytes())?;
         }
     }
     if let Ok(text) = host.read(Path::new(memory::VMSTAT)) {
         let lines: String =
             VMSTAT.iter().filter_map(|name| Some(format!("{name} {}\n", memory::counter(&text, name)?))).collect();
-        write_atomic(&folder.join(format!("vmstat-{when}.txt")), lines.as_bytes())?;
+        write_asset(folder, format!("vmstat-{when}.txt"), lines.as_bytes())?;
     }
     Ok(())
 }

@@ -4,25 +4,29 @@
 //! Not here: putting them there (see `run`).
 //!
 //! A file keeps its last name, a folder its last name and what is below it: `tools/bench.py` becomes `bench.py`. Links below a
-//! folder are not followed. What an asset holds is small, a program or its settings. Models and data sets lie in the environment.
+//! folder are not followed. They are named, as are pipes, sockets and devices. What an asset holds is small, a program or its settings.
+//! Models and data sets lie in the environment.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use walkdir::WalkDir;
 
-use crate::archive::FileName;
+use crate::archive::{FileName, disk, shown};
 use crate::error::{Error, Kind};
-use crate::plan::Reader;
+use crate::plan::{Fault, Reader};
 
 /// Most that the assets of one workload hold together, bytes.
 pub(crate) const BYTES_MAX: u64 = 64 << 20;
-/// Most files.
+/// Most files. Links, pipes and the like count too.
 pub(crate) const FILES_MAX: usize = 1000;
 
 /// Files by their name below the run's own folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Assets(Vec<(FileName, PathBuf)>);
+pub(crate) struct Assets {
+    files: Vec<(FileName, PathBuf)>,
+    left_out: Vec<Fault>,
+}
 
 impl Assets {
     /// Finds what a key names. What is missing, doubled or too large goes to the faults.
@@ -38,19 +42,25 @@ impl Assets {
     pub(crate) fn add(&mut self, settings: &mut Reader<'_>, key: &'static str, folder: &Path, name: &str) {
         match find(&folder.join(name), name) {
             Ok(found) => {
-                for (inside, path) in found {
-                    if self.0.iter().any(|(taken, _)| *taken == inside) {
+                for (inside, path) in found.files {
+                    if self.files.iter().any(|(taken, _)| *taken == inside) {
                         settings.fault(key, format!("gives \"{inside}\" twice"), "rename one of the two");
                     } else {
-                        self.0.push((inside, path));
+                        self.files.push((inside, path));
                     }
+                }
+                for (inside, what) in found.others {
+                    let what = format!("leaves out \"{inside}\", which is {what}");
+                    let remedy = "put a file in its place if the program needs it: nothing else is copied into a run";
+                    self.left_out.push(settings.warning(key, what, remedy));
                 }
             }
             Err((what, remedy)) => settings.fault(key, what, remedy),
         }
-        let bytes: u64 = self.0.iter().filter_map(|(_, path)| fs::metadata(path).ok()).map(|meta| meta.len()).sum();
-        if bytes > BYTES_MAX || self.0.len() > FILES_MAX {
-            let what = format!("holds {} files and {} MiB", self.0.len(), bytes >> 20);
+        let bytes: u64 = self.files.iter().filter_map(|(_, path)| fs::metadata(path).ok()).map(|meta| meta.len()).sum();
+        let count = self.files.len() + self.left_out.len();
+        if bytes > BYTES_MAX || count > FILES_MAX {
+            let what = format!("holds {count} files and {} MiB", bytes >> 20);
             let remedy = format!(
                 "put large files into the environment: at most {FILES_MAX} files and {} MiB can be copied into a run",
                 BYTES_MAX >> 20
@@ -59,15 +69,20 @@ impl Assets {
         }
     }
 
+    /// What lies in the folders and is not copied, each as a remark on its key.
+    pub(crate) fn left_out(&self) -> &[Fault] {
+        &self.left_out
+    }
+
     /// The bytes of each.
     ///
     /// # Errors
     /// When a file cannot be read any more.
     pub(crate) fn load(&self) -> Result<Vec<(FileName, Vec<u8>)>, Error> {
-        self.0
+        self.files
             .iter()
             .map(|(name, path)| {
-                let bytes = fs::read(path).map_err(|cause| {
+                let bytes = disk::read_plain(path).map_err(|cause| {
                     Error::new(Kind::Usage, format!("cannot read the asset '{name}'"))
                         .hint("keep the file in place while the campaign runs: it was there when the suite was read")
                         .because(cause)
@@ -78,18 +93,24 @@ impl Assets {
     }
 }
 
-type Found = Result<Vec<(FileName, PathBuf)>, (String, String)>;
+/// What one name stands for, by names below the run's own folder.
+#[derive(Debug, Default)]
+struct Found {
+    /// With their places beside the suite.
+    files: Vec<(FileName, PathBuf)>,
+    /// With what they are.
+    others: Vec<(FileName, String)>,
+}
 
-fn find(path: &Path, name: &str) -> Found {
+/// The fault and its remedy where a name stands for nothing that can be copied.
+fn find(path: &Path, name: &str) -> Result<Found, (String, String)> {
     let inside = match Path::new(name).components().next_back() {
         Some(Component::Normal(last)) => last.to_str().map(str::to_owned),
         _ => None,
     };
+    let beside = || "name a file or a folder beside the suite, e.g. \"bench.py\"".to_owned();
     let Some(inside) = inside.filter(|_| !Path::new(name).is_absolute()) else {
-        return Err((
-            format!("names \"{name}\""),
-            "name a file or a folder beside the suite, e.g. \"bench.py\"".to_owned(),
-        ));
+        return Err((format!("names \"{name}\""), beside()));
     };
     let missing = |cause: &dyn std::fmt::Display| {
         (
@@ -97,20 +118,92 @@ fn find(path: &Path, name: &str) -> Found {
             "put it beside the suite, or correct the name".to_owned(),
         )
     };
-    let meta = fs::metadata(path).map_err(|cause| missing(&cause))?;
-    if meta.is_file() {
-        return Ok(vec![(inside.into(), path.to_owned())]);
+    let kind = fs::metadata(path).map_err(|cause| missing(&cause))?.file_type();
+    let mut found = Found::default();
+    match disk::not_plain(kind) {
+        None => {
+            found.files.push((inside.into(), path.to_owned()));
+            return Ok(found);
+        }
+        Some(what) if !kind.is_dir() => return Err((format!("names \"{name}\", which is {what}"), beside())),
+        Some(_) => {}
     }
-    let mut files = Vec::new();
-    for entry in WalkDir::new(path).sort_by_file_name() {
+    for entry in WalkDir::new(path).min_depth(1).sort_by_file_name() {
         let entry = entry.map_err(|cause| missing(&cause))?;
-        if !entry.file_type().is_file() {
+        let kind = entry.file_type();
+        if kind.is_dir() {
             continue;
         }
-        files.push((FileName::below(path, entry.path()).inside(&inside), entry.into_path()));
-        if files.len() > FILES_MAX {
+        let below = FileName::below(path, entry.path()).inside(&inside);
+        if let Some(what) = disk::not_plain(kind) {
+            let to = fs::read_link(entry.path()).map_or_else(|_| String::new(), |to| format!(" to '{}'", shown(&to)));
+            found.others.push((below, format!("{what}{to}")));
+        } else {
+            found.files.push((below, entry.into_path()));
+        }
+        if found.files.len() + found.others.len() > FILES_MAX {
             break;
         }
     }
-    Ok(files)
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+    use crate::plan::{Faults, Settings};
+
+    /// The assets that a suite with this line beside `folder` has, and its faults.
+    fn assets(folder: &Path, text: &str) -> (Assets, Vec<String>) {
+        let mut faults = Faults::default();
+        let settings = Settings::from_toml("workloads.job", 1, toml::de::DeTable::parse(text).unwrap().get_ref(), text);
+        let mut reader = settings.reader(&mut faults);
+        let assets = Assets::read(&mut reader, "assets", folder);
+        reader.finish();
+        (assets, faults.sorted().into_iter().map(|fault| fault.to_string()).collect())
+    }
+
+    #[test]
+    fn links_pipes_and_sockets_in_a_folder_are_named_and_not_followed() {
+        let folder = crate::testing::Folder::new("assets");
+        let tools = folder.join("tools");
+        fs::create_dir_all(tools.join("deep")).unwrap();
+        fs::write(tools.join("deep/plain.py"), "print(1)\n").unwrap();
+        std::os::unix::fs::symlink("deep/plain.py", tools.join("link.py")).unwrap();
+        std::os::unix::fs::symlink("missing", tools.join("dangling")).unwrap();
+        nix::unistd::mkfifo(&tools.join("deep/pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let _socket = UnixListener::bind(tools.join("socket")).unwrap();
+        let (found, faults) = assets(&folder, "assets = ['tools']");
+        assert_eq!(faults, Vec::<String>::new());
+        let names: Vec<String> = found.load().unwrap().iter().map(|(name, _)| name.to_string()).collect();
+        assert_eq!(names, ["tools/deep/plain.py"]);
+        let left_out: Vec<String> = found.left_out().iter().map(ToString::to_string).collect();
+        let line = |name: &str, what: &str| {
+            format!("line 1, workloads.job.assets: leaves out \"tools/{name}\", which is {what}")
+        };
+        assert_eq!(
+            left_out,
+            [
+                line("dangling", "a link to 'missing'"),
+                line("deep/pipe", "a pipe"),
+                line("link.py", "a link to 'deep/plain.py'"),
+                line("socket", "a socket"),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_pipe_is_no_asset_and_is_never_waited_for() {
+        let folder = crate::testing::Folder::new("assets-pipe");
+        nix::unistd::mkfifo(&folder.join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let (_, faults) = assets(&folder, "assets = ['pipe']");
+        assert_eq!(faults, ["line 1, workloads.job.assets: names \"pipe\", which is a pipe"]);
+        fs::write(folder.join("later"), "x").unwrap();
+        let (found, _) = assets(&folder, "assets = ['later']");
+        fs::remove_file(folder.join("later")).unwrap();
+        nix::unistd::mkfifo(&folder.join("later"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(found.load().unwrap_err().to_string().contains("it is a pipe, not a file"));
+    }
 }

@@ -6,13 +6,13 @@
 //! The program of such a run does not end by itself. It is ended once the work beside it is done, and one that ends before is a failed run.
 //! The work may be stopped at any moment. It must then end within seconds, with its data on disk.
 
-use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::Outcome;
+use crate::archive::disk;
 use crate::archive::manifest::{ReportWire, WindowWire};
 use crate::env::Place;
 use crate::host::Host;
@@ -68,7 +68,7 @@ pub(crate) fn log_tail(folder: &Path) -> String {
 
 /// At most [`TAIL_LINES`] lines that are not empty, read from the end, each bounded.
 fn last_lines(path: &Path) -> Option<Vec<String>> {
-    let mut file = File::open(path).ok()?;
+    let mut file = disk::open_plain(path).ok()?;
     let length = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES))).ok()?;
     let mut bytes = Vec::new();

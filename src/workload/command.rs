@@ -15,7 +15,7 @@ use crate::archive::FileName;
 use crate::archive::manifest::SeenWire;
 use crate::env::Invocation;
 use crate::error::Error;
-use crate::plan::{Model, Reader};
+use crate::plan::{Fault, Model, Reader};
 
 /// See the module.
 pub(crate) struct CommandKind;
@@ -112,6 +112,11 @@ pub(crate) fn name_own_program<'a>(mut templates: impl Iterator<Item = &'a Templ
     templates.any(|template| template.names("program"))
 }
 
+/// Whether one of them names the run's own folder.
+pub(crate) fn name_folder<'a>(mut templates: impl Iterator<Item = &'a Template>) -> bool {
+    templates.any(|template| template.names("work"))
+}
+
 /// A program's fixed name, where its variables leave the place to look for it to the environment.
 pub(crate) fn fixed_program<'a>(program: &'a Template, env: &BTreeMap<String, Template>) -> Option<&'a str> {
     program.fixed().filter(|_| !env.contains_key("PATH"))
@@ -124,6 +129,14 @@ impl Workload for Command {
 
     fn needs_own_program(&self) -> bool {
         name_own_program(self.argv.iter().chain(self.env.values()))
+    }
+
+    fn names_folder(&self) -> bool {
+        name_folder(self.argv.iter().chain(self.env.values()))
+    }
+
+    fn warnings(&self) -> &[Fault] {
+        self.assets.left_out()
     }
 
     fn program(&self) -> Option<&str> {

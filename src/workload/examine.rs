@@ -12,6 +12,7 @@ use std::path::Path;
 
 use super::expect::{Expect, ReportSetting};
 use super::{Outcome, WORK_FOLDER};
+use crate::archive::disk;
 use crate::archive::manifest::{CheckWire, SeenWire};
 use crate::ingest::reports::{self, Part, Report};
 use crate::model::Metric;
@@ -70,7 +71,7 @@ impl Outcome {
                 continue;
             }
             let wire = setting.wire();
-            let mut file = match fs::File::open(&path) {
+            let mut file = match disk::open_plain(&path) {
                 Ok(file) => BufReader::new(file),
                 Err(cause) => {
                     self.faults.push(format!("the report '{}' cannot be read: {cause}", setting.path));

@@ -64,6 +64,10 @@ pub struct Expect {
     pub metrics: Vec<String>,
 }
 
+/// The remedy for a name that leads elsewhere.
+const INSIDE: &str =
+    "name a file below the run's own folder, like \"out/result.json\": no / in front or at the end, no . or .. between";
+
 /// Takes the list of tables `reports`.
 pub(crate) fn reports(settings: &mut Reader<'_>) -> Vec<ReportSetting> {
     let mut list: Vec<ReportSetting> = Vec::new();
@@ -86,7 +90,7 @@ fn report(mut keys: Reader<'_>) -> Option<ReportSetting> {
     if let Some(path) = &path
         && !is_inside(path)
     {
-        keys.fault("path", format!("is \"{path}\""), "name a file below the run's own folder");
+        keys.fault("path", format!("is \"{path}\""), INSIDE);
     }
     if let Some(name) = &parser {
         match reports::find(name) {
@@ -115,7 +119,7 @@ pub(crate) fn expect(settings: &mut Reader<'_>) -> Expect {
         expect.files = keys.texts("files");
         if let Some(name) = expect.files.iter().find(|name| !is_inside(name)) {
             let what = format!("holds \"{name}\"");
-            keys.fault("files", what, "name files below the run's own folder");
+            keys.fault("files", what, INSIDE);
         }
         expect.iterations =
             keys.whole_within("iterations", 1, 1_000_000_000).and_then(|count| u64::try_from(count).ok());
@@ -131,10 +135,11 @@ pub(crate) fn expect(settings: &mut Reader<'_>) -> Expect {
     expect
 }
 
-/// True for a relative path that stays below its folder, written with `/` and without detours.
+/// True for a relative path that stays below its folder, written with `/` and without detours. Linux takes any other sign in a name, `\`
+/// included.
 pub(crate) fn is_inside(path: &str) -> bool {
     !path.is_empty()
-        && !path.contains('\\')
+        && !path.contains('\0')
         && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
         && !path.split('/').any(|part| part.is_empty() || part == ".")
 }
@@ -154,6 +159,11 @@ mod tests {
             ("", false),
             ("./a", false),
             ("a//b", false),
+            ("a/", false),
+            ("a\\b.json", true),
+            ("..\\a", true),
+            ("a\nb", true),
+            ("a\0b", false),
         ] {
             assert_eq!(is_inside(path), inside, "{path}");
         }

@@ -27,7 +27,7 @@ use crate::archive::manifest::{CheckWire, ReportWire, SeenWire};
 use crate::env::Invocation;
 use crate::error::Error;
 use crate::host::Host;
-use crate::plan::{Model, Reader};
+use crate::plan::{Fault, Model, Reader};
 
 /// The client that loads servers.
 static SESSIONS: serve::session::Sessions = serve::session::Sessions::new();
@@ -57,6 +57,14 @@ pub trait Workload: Send + Sync {
     /// Whether it runs this program itself inside the environment. It is then brought there as [`Cell::own_program`].
     fn needs_own_program(&self) -> bool {
         false
+    }
+    /// Whether its command lines or variables name the run's own folder. They are text, so the path has to be UTF-8.
+    fn names_folder(&self) -> bool {
+        true
+    }
+    /// Remarks on its settings that do not stop it, such as parts of its assets that are not copied.
+    fn warnings(&self) -> &[Fault] {
+        &[]
     }
     /// The program that is started inside, where it is the same in every run and looked for as the environment says.
     fn program(&self) -> Option<&str> {

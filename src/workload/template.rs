@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use super::Cell;
+use crate::archive::shown;
 use crate::error::{Error, Kind, Place};
 use crate::plan::{Model, Reader};
 
@@ -164,7 +165,7 @@ impl Template {
             };
             let model = cell.model;
             let value = match place {
-                "work" => Some(work.display().to_string()),
+                "work" => Some(written(place, work)?),
                 "model.label" => Some(model.label.clone()),
                 "model.id" => model.id.clone(),
                 "model.path" => model.path.clone(),
@@ -172,7 +173,7 @@ impl Template {
                 "model.quantisation" => model.quantisation.clone(),
                 "repeat" => Some(cell.repeat.to_string()),
                 "seed" => Some(cell.seed.to_string()),
-                "program" => cell.own_program.map(|program| program.display().to_string()),
+                "program" => cell.own_program.map(|program| written(place, program)).transpose()?,
                 "nodes" => Some(cell.placement.count().to_string()),
                 "node.rank" => Some(cell.placement.rank.to_string()),
                 "node.address" => Some(cell.placement.address(cell.placement.rank).to_owned()),
@@ -190,6 +191,14 @@ impl Template {
         }
         Ok(text)
     }
+}
+
+/// A path as text. Other bytes in its place would lead to another file, or to none.
+fn written(place: &str, path: &Path) -> Result<String, Error> {
+    path.to_str().map(str::to_owned).ok_or_else(|| {
+        Error::usage(format!("{{{place}}} cannot be filled, because this path is not UTF-8: '{}'", shown(path)))
+            .hint("take the place out of the workload, or choose a folder whose path is UTF-8")
+    })
 }
 
 #[cfg(test)]
@@ -224,6 +233,25 @@ mod tests {
         let error = fill("--path={model.path}", &model).unwrap_err();
         assert_eq!(error.what, "the model 'm' does not fill {model.path}");
         assert_eq!(Template::parse("{model.path}{model.id}").unwrap().lacks(&model), ["path", "id"]);
+    }
+
+    #[test]
+    fn a_folder_whose_path_is_not_text_is_not_written_as_another() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let model = Model { label: "m".into(), ..Model::default() };
+        let cell = Cell {
+            model: &model,
+            probed: None,
+            prepared: &[],
+            repeat: 1,
+            seed: 7,
+            own_program: None,
+            placement: Placement::ALONE,
+        };
+        let work = Path::new(std::ffi::OsStr::from_bytes(b"/w\xff"));
+        let error = Template::parse("{work}/x").unwrap().fill(&cell, work).unwrap_err();
+        assert_eq!(error.what, "{work} cannot be filled, because this path is not UTF-8: '/w\\xFF'");
+        assert_eq!(Template::parse("x").unwrap().fill(&cell, work).unwrap(), "x");
     }
 
     #[test]

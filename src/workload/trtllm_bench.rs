@@ -10,7 +10,6 @@ pub(crate) mod help;
 pub(crate) mod options;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
@@ -20,11 +19,11 @@ use super::command::{self, EXPECTED_MAX_S};
 use super::expect::ReportSetting;
 use super::template::Template;
 use super::{Cell, Kind, Outcome, WORK_FOLDER, Workload};
-use crate::archive::FileName;
 use crate::archive::manifest::SeenWire;
+use crate::archive::{FileName, disk};
 use crate::env::{Invocation, Place};
 use crate::error::Error;
-use crate::plan::{Model, Reader};
+use crate::plan::{Fault, Model, Reader};
 
 /// See the module.
 pub(crate) struct TrtllmBenchKind;
@@ -174,6 +173,10 @@ impl Workload for TrtllmBench {
         true
     }
 
+    fn warnings(&self) -> &[Fault] {
+        self.assets.left_out()
+    }
+
     fn program(&self) -> Option<&str> {
         command::fixed_program(&self.wanted.program, &self.env)
     }
@@ -300,7 +303,7 @@ impl TrtllmBench {
 /// The stream on which the tool printed its result. Standard output when neither holds it.
 fn log_with_result(folder: &Path) -> &'static str {
     let holds = |name: &str| {
-        let Ok(file) = fs::File::open(folder.join(name)) else { return false };
+        let Ok(file) = disk::open_plain(&folder.join(name)) else { return false };
         let mut lines = BufReader::new(file).split(b'\n');
         lines.any(|line| line.is_ok_and(|line| String::from_utf8_lossy(&line).contains(RESULT_BLOCK)))
     };
@@ -309,7 +312,7 @@ fn log_with_result(folder: &Path) -> &'static str {
 
 /// Name of the backend in the tool's report. It says `Pytorch` for every backend in Python.
 fn backend(folder: &Path) -> Option<String> {
-    let bytes = fs::read(folder.join(WORK_FOLDER).join(REPORT)).ok()?;
+    let bytes = disk::read_plain(&folder.join(WORK_FOLDER).join(REPORT)).ok()?;
     let report: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
     report.pointer("/engine/backend")?.as_str().map(str::to_owned)
 }

@@ -25,4 +25,5 @@ mod peers_sglang;
 mod peers_telemetry;
 mod peers_vllm;
 mod physics_cost;
+mod reading_paths;
 mod vllm_runs;

@@ -2,6 +2,8 @@
 
 #![cfg(all(feature = "collect", target_os = "linux"))]
 
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 
 use crate::support::echo::{self, Echo};
@@ -142,24 +144,65 @@ fn a_suite_may_give_servers_secrets_and_its_archive_has_none_of_them() {
     nothing_below(&folder.path().join("archive"));
 }
 
+/// A server that lists one model under this name, and hands every other question to one that repeats what it is sent. Gives host and port.
+fn serving(model: &str) -> String {
+    let (listener, behind) = (TcpListener::bind("127.0.0.1:0").unwrap(), echo::start(Echo::Answers));
+    let address = listener.local_addr().unwrap().to_string();
+    let list = serde_json::json!({ "data": [{ "id": model, "max_model_len": 4096 }] }).to_string();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let (list, behind) = (list.clone(), behind.clone());
+            // Clients may keep a connection open before they ask.
+            std::thread::spawn(move || hand_on(&stream, &list, &behind));
+        }
+    });
+    address
+}
+
+/// One question, one answer, the end of the connection.
+fn hand_on(stream: &TcpStream, list: &str, behind: &str) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream);
+    let (mut head, mut length) = (String::new(), 0);
+    while reader.read_line(&mut head)? > 0 && !head.ends_with("\r\n\r\n") {
+        let last = head.lines().next_back().unwrap_or_default().to_ascii_lowercase();
+        if let Some(given) = last.strip_prefix("content-length:") {
+            length = given.trim().parse().unwrap();
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    let mut out = stream;
+    if head.split_whitespace().nth(1).is_some_and(|path| path.ends_with("/models")) {
+        let length = list.len();
+        return write!(
+            out,
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{list}"
+        );
+    }
+    let mut behind = TcpStream::connect(behind)?;
+    behind.write_all(&[head.as_bytes(), &body].concat())?;
+    std::io::copy(&mut behind, &mut out).map(drop)
+}
+
 #[test]
 fn no_folder_and_no_file_of_an_archive_is_named_after_a_secret() {
     let folder = Folder::new("load-secrets-label");
-    let url = format!("http://{}", echo::start(Echo::Answers));
     let key = "Plain/NonShaped-Key99";
     let model = format!("lab-{key}");
+    let url = format!("http://{}", serving(&model));
     let arguments = ["load", "--url", &url, "--requests", "2", "--isl", "8", "--osl", "1", "--exact", "off"];
     let more = ["--model", &model, "--api-key-env", "FOR_THE_LAB", "--archive", "archive"];
-    let ending = run_in(folder.path(), &[&arguments[..], &more].concat(), &[("FOR_THE_LAB", key)]);
+    let ending = run_in(folder.path(), &[&arguments[..], &more].concat(), &[("FOR_THE_LAB", key)]).expect(0);
     for text in [&ending.out, &ending.err] {
         let text = text.to_lowercase();
         assert!(!text.contains("nonshaped-key99"), "{text}");
     }
     let archive = folder.path().join("archive");
-    if !archive.exists() {
-        return;
+    let files = files_below(&archive);
+    for end in ["campaign.json", "seal.json", "run.json", "requests.jsonl"] {
+        assert!(files.keys().any(|name| name.ends_with(end)), "no {end} in {:?}", files.keys());
     }
-    for (name, bytes) in files_below(&archive) {
+    for (name, bytes) in files {
         let text = String::from_utf8_lossy(&bytes).to_lowercase();
         assert!(!name.to_lowercase().contains("nonshaped-key99"), "{name}");
         assert!(!text.contains("nonshaped-key99"), "{name}");

@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::chain::{self, chained, object};
 use super::{Event, Journal, Moment, Tail};
+use crate::archive::disk::{expect_plain, never_waits};
 use crate::archive::manifest::JOURNAL_FILE;
 
 /// The one who writes a journal.
@@ -31,9 +32,19 @@ impl Appender {
     /// changed count for nothing: the next line names their bytes as it names torn ones.
     ///
     /// # Errors
-    /// When the file cannot be opened or read. Without `give_up` also when it was changed after it had been written.
+    /// When the file cannot be opened or read. When something else is in its place, a link too: lines must not be written elsewhere.
+    /// Without `give_up` also when it was changed after it had been written.
     pub fn open(folder: &Path, give_up: bool) -> io::Result<(Self, Journal)> {
-        let file = OpenOptions::new().append(true).create(true).open(folder.join(JOURNAL_FILE))?;
+        let path = folder.join(JOURNAL_FILE);
+        match std::fs::symlink_metadata(&path) {
+            Ok(meta) => expect_plain(meta.file_type())?,
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+            Err(cause) => return Err(cause),
+        }
+        let mut options = OpenOptions::new();
+        never_waits(options.append(true).create(true));
+        let file = options.open(path)?;
+        expect_plain(file.metadata()?.file_type())?;
         let mut journal = chain::read(folder)?;
         if let Some(tail) = journal.given_up.take().filter(|_| give_up) {
             journal.tail = tail;

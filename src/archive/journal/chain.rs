@@ -10,6 +10,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::{Entry, Event, Moment};
+use crate::archive::disk::open_plain;
 use crate::archive::manifest::JOURNAL_FILE;
 use crate::archive::read::{WHOLE_LIMIT, hash, hex};
 use crate::model::Instant;
@@ -70,10 +71,10 @@ pub enum Tail {
 /// Reads the journal of an archive.
 ///
 /// # Errors
-/// When the file cannot be read or is absurdly large.
+/// When the file cannot be read, is no plain file (`InvalidData`) or is absurdly large.
 pub fn read(folder: &Path) -> io::Result<Journal> {
     let mut bytes = Vec::new();
-    std::fs::File::open(folder.join(JOURNAL_FILE))?.take(WHOLE_LIMIT + 1).read_to_end(&mut bytes)?;
+    open_plain(&folder.join(JOURNAL_FILE))?.take(WHOLE_LIMIT + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > WHOLE_LIMIT {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, "larger than any journal of sparkbench"));
     }

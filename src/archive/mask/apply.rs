@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::scan::{is_drawn, tag};
-use super::{Mask, Tally, count, names};
+use super::{Mask, Tally, command, count, names};
 use crate::archive::manifest::{CampaignWire, RunWire};
 use crate::error::Error;
 
@@ -41,11 +41,14 @@ impl Mask {
         }
     }
 
-    /// Replaces in a command line: `--token X`, `--token=X`, `-e NAME=VALUE`, `NAME=VALUE`, and whatever shows by its shape.
+    /// Replaces in a command line: `--token X`, `--token=X`, `-e NAME=VALUE`, `NAME=VALUE`, `curl -u ann:X`, and whatever shows by
+    /// its shape.
     pub fn arguments(&self, arguments: &[String], tally: &mut Tally) -> Vec<String> {
+        let (arguments, passwords) = command::masked(arguments);
+        (0..passwords).for_each(|_| count(tally, "password"));
         let mut before: Option<&str> = None;
         let mut masked = Vec::with_capacity(arguments.len());
-        for argument in arguments {
+        for argument in &arguments {
             let option = before.take().filter(|_| !argument.starts_with('-'));
             let secret = option.and_then(|option| self.secret(option, argument));
             masked.push(match (secret, argument.split_once('=')) {

@@ -12,6 +12,7 @@
 //! is found in the encodings of `forms` too. Secrets inside binary files are blotted out. Packed files are named (see [`Swept`]).
 
 mod apply;
+mod command;
 mod folder;
 mod forms;
 mod names;
@@ -21,8 +22,11 @@ mod scan;
 mod secrets;
 mod shapes;
 mod stream;
+mod table;
 mod tokens;
 mod wide;
+mod xml;
+mod yaml;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -283,8 +287,8 @@ impl Mask {
         self.scanner = Scanner::new(self.literals.clone());
     }
 
-    /// Remembers the secrets of a command line behind plain options (`--api-key X`, `--token=X`, `-e HF_TOKEN=X`). The program may print
-    /// them in any form.
+    /// Remembers the secrets of a command line behind plain options (`--api-key X`, `--token=X`, `-e HF_TOKEN=X`, `curl -u ann:X`). The
+    /// program may print them in any form.
     pub fn learn_arguments(&mut self, arguments: &[String]) {
         let mut before = None;
         for argument in arguments {
@@ -296,6 +300,9 @@ impl Mask {
                 }
             }
             before = argument.starts_with('-').then_some(argument.as_str());
+        }
+        for password in command::passwords(arguments) {
+            self.learn(&BTreeMap::from([("password".to_owned(), password)]));
         }
     }
 

@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-use super::names;
 use super::tokens::{self, Class};
+use super::{command, names, xml, yaml};
 
 /// Something to be replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,7 +108,7 @@ impl Scanner {
         }
         if shapes {
             tokens::FIRST.iter().for_each(|byte| mark(*byte, AT_WORD, None));
-            b"=:-,".iter().for_each(|byte| mark(*byte, ANYWHERE, None));
+            b"=:-,>".iter().for_each(|byte| mark(*byte, ANYWHERE, None));
         }
         Self { literals, by_first, look, shapes }
     }
@@ -187,19 +187,21 @@ pub(super) fn word_start(text: &[u8], at: usize) -> bool {
 }
 
 /// Longest name looked back at.
-const NAME: usize = 64;
+pub(super) const NAME: usize = 64;
 
-/// A value behind the name of a secret: `NAME=VALUE`, `"name": "value"`, `name: value`, `--name value`, `("name", "value")`.
+/// A value behind the name of a secret: `NAME=VALUE`, `"name": "value"`, `name: value`, `--name value`, `("name", "value")`,
+/// `<name>value</name>`.
 fn named(text: &[u8], at: usize) -> Option<Hit<'static>> {
     match text.get(at)? {
         b'=' | b':' => behind_name(text, at),
-        b'-' => behind_option(text, at),
+        b'-' => behind_option(text, at).or_else(|| command::password(text, at)),
         b',' => in_pair(text, at),
+        b'>' => xml::element(text, at),
         _ => None,
     }
 }
 
-const fn in_name(byte: u8) -> bool {
+pub(super) const fn in_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
@@ -257,10 +259,15 @@ fn behind_name(text: &[u8], sign: usize) -> Option<Hit<'static>> {
         let of_file = text.get(sign) == Some(&b'=') && end == sign && line_start(text, start);
         if of_file { in_line(text, from, kind, shouted) } else { None }
     };
+    let below = |kind| if text.get(sign) == Some(&b':') { yaml::list(text, sign, kind) } else { None };
     if let Some(kind) = names::in_text(name) {
-        return line(kind).or_else(|| value(text, from, kind, quotes));
+        return line(kind).or_else(|| below(kind)).or_else(|| value(text, from, kind, quotes));
     }
-    if let Some(kind) = names::of_several(name).filter(|_| !quotes.is_empty()) {
+    let several = names::of_several(name);
+    if let Some(hit) = several.and_then(below) {
+        return Some(hit);
+    }
+    if let Some(kind) = several.filter(|_| !quotes.is_empty()) {
         let at = from + gap(text.get(from..)?, true);
         let inner = text.get(at + 1..).unwrap_or_default().trim_ascii_start();
         match text.get(at) {
@@ -515,13 +522,15 @@ fn is_reference(text: &[u8]) -> bool {
 
 /// The value that begins at `from`, behind blanks and a quote. `quotes` are those around its name.
 fn value(text: &[u8], from: usize, kind: &'static str, quotes: &str) -> Option<Hit<'static>> {
-    let yaml = from.checked_sub(1).and_then(|sign| text.get(sign)) == Some(&b':');
+    let sign = from.checked_sub(1)?;
+    let yaml = text.get(sign) == Some(&b':');
     let mut from = from + gap(text.get(from..)?, !quotes.is_empty());
     from += colours(text.get(from..)?);
     from += wrapped(text.get(from..)?, yaml);
     match text.get(from)? {
         b'[' => return listed(text, from + 1, kind, quotes),
         b'{' => return if quotes.len() == 1 { in_object(text, from, kind) } else { None },
+        b'|' | b'>' if yaml && yaml::begins_line(text, sign) => return yaml::block(text, sign, from + 1, kind),
         b'|' | b'>' => return in_block(text, from + 1, kind),
         _ => {}
     }
@@ -627,7 +636,8 @@ fn listed(text: &[u8], from: usize, kind: &'static str, quotes: &str) -> Option<
     (value.len() >= VALUE_LEAST && !names::is_void(value)).then_some(hit)
 }
 
-/// The first line of a block of YAML: `api_key: |` and the value on the next line. `from` is behind the sign.
+/// The first line of a block of YAML whose name does not begin its line: `api_key: |` and the value on the next line. `from` is behind the
+/// sign.
 fn in_block(text: &[u8], from: usize, kind: &'static str) -> Option<Hit<'static>> {
     let rest = text.get(from..)?;
     let signs = rest.iter().take_while(|byte| b"+-0123456789 \r".contains(byte)).count();
@@ -635,7 +645,9 @@ fn in_block(text: &[u8], from: usize, kind: &'static str) -> Option<Hit<'static>
         return None;
     }
     let indent = rest.get(signs + 1..)?.iter().take_while(|byte| **byte == b' ').count();
-    if indent == 0 { None } else { run(text, from + signs + 1 + indent, kind, Class::Value) }
+    let first = from + signs + 1 + indent;
+    // A private key shows by itself, to its last line.
+    if indent == 0 || text.get(first) == Some(&b'-') { None } else { run(text, first, kind, Class::Value) }
 }
 
 /// Length of `Bearer `, `Basic ` and their like before the secret itself.
@@ -647,7 +659,7 @@ fn scheme(text: &[u8]) -> usize {
 }
 
 /// Shorter values are words of a log more often than secrets.
-const VALUE_LEAST: usize = 4;
+pub(super) const VALUE_LEAST: usize = 4;
 
 /// Whether an odd number of backslashes stands before a place.
 fn is_escaped(text: &[u8], from: usize, at: usize) -> bool {
@@ -656,7 +668,7 @@ fn is_escaped(text: &[u8], from: usize, at: usize) -> bool {
 }
 
 /// Where the quote that closes a value stands, or its line ends. An escaped quote belongs to the value.
-fn closing(text: &[u8], from: usize, quote: u8) -> usize {
+pub(super) fn closing(text: &[u8], from: usize, quote: u8) -> usize {
     let class = Class::Quoted(quote);
     let mut end = class.end(text, from);
     while text.get(end).is_some_and(|byte| *byte != b'\n') && is_escaped(text, from, end) {

@@ -8,6 +8,7 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
 use super::scan::{Hit, Scanner};
+use super::table::{self, Columns, Table};
 use super::tokens::Class;
 use super::wide::{self, Narrow, Order, Widen};
 use super::{Mask, Tally, count};
@@ -18,8 +19,8 @@ const CHUNK: usize = 1 << 20;
 /// Bytes that the longest thing replaced may have, beyond which its class of characters tells where it ends. A variable of the environment
 /// can be 128 KiB long (`MAX_ARG_STRLEN` of Linux).
 const AHEAD: usize = 256 << 10;
-/// Bytes looked back at: a name before its value.
-const BACK: usize = 256;
+/// Bytes looked back at: a name before its value, the program before its option.
+const BACK: usize = 1 << 10;
 /// A file with a zero byte among its first ones is no text.
 const SNIFF: usize = 8 << 10;
 
@@ -63,7 +64,7 @@ impl Mask {
     pub fn bytes(&self, text: &[u8], tally: &mut Tally) -> Vec<u8> {
         let mut out = Vec::with_capacity(text.len());
         // Reading from and writing to memory does not fail.
-        let _ = pass(&self.scanner, Way::Tag, &mut &*text, &mut out, tally);
+        let _ = pass_text(&self.scanner, &mut &*text, &mut out, tally);
         out
     }
 
@@ -101,11 +102,11 @@ impl Mask {
     fn through(&self, how: How, path: &Path, out: &mut dyn Write, tally: &mut Tally) -> io::Result<()> {
         let mut file = File::open(path)?;
         match how {
-            How::Text => pass(&self.scanner, Way::Tag, &mut file, out, tally),
+            How::Text => pass_text(&self.scanner, &mut file, out, tally),
             How::Binary => pass(&self.scanner, Way::Blot, &mut file, out, tally),
             How::Wide(order) => {
                 let mut out = Widen::new(out, order);
-                pass(&self.scanner, Way::Tag, &mut Narrow::new(file, order), &mut out, tally)?;
+                pass_text(&self.scanner, &mut Narrow::new(file, order), &mut out, tally)?;
                 out.finish()
             }
         }
@@ -138,6 +139,19 @@ pub(super) fn head(path: &Path) -> io::Result<Vec<u8>> {
     let mut head = Vec::with_capacity(SNIFF);
     File::open(path)?.take(SNIFF as u64).read_to_end(&mut head)?;
     Ok(head)
+}
+
+/// As [`pass`], with the secrets in the columns of a table.
+fn pass_text(scanner: &Scanner, input: &mut dyn Read, out: &mut dyn Write, tally: &mut Tally) -> io::Result<()> {
+    let mut head = Vec::new();
+    (&mut *input).take(table::HEAD as u64).read_to_end(&mut head)?;
+    let Some(table) = Table::of(&head) else {
+        return pass(scanner, Way::Tag, &mut head.as_slice().chain(input), out, tally);
+    };
+    let mut columns = Columns::new(head.as_slice().chain(input), table);
+    pass(scanner, Way::Tag, &mut columns, out, tally)?;
+    columns.tally.into_iter().for_each(|(kind, times)| *tally.entry(kind).or_default() += times);
+    Ok(())
 }
 
 fn pass(scanner: &Scanner, way: Way, input: &mut dyn Read, out: &mut dyn Write, tally: &mut Tally) -> io::Result<()> {

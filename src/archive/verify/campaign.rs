@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use super::expected::Expected;
@@ -17,13 +18,15 @@ use crate::archive::manifest::{
     PROBES_FOLDER, RUN_FILE, RUNS_FOLDER, RunWire, SEAL_FILE,
 };
 use crate::archive::writer::{FOLDERS, PARENTS, unfinished};
-use crate::archive::{FileName, Progress};
+use crate::archive::{FileName, Progress, shown};
 use crate::error::Error;
 
 /// State during the verification of an archive.
 pub(super) struct Look<'a> {
     pub(super) folder: &'a Path,
     pub(super) journal: Journal,
+    /// Why the journal could not be read.
+    unread: Option<ErrorKind>,
     pub(super) progress: Progress,
     tree: Tree,
     pub(super) expected: Expected,
@@ -43,21 +46,28 @@ pub(super) fn verify_as(
     expected: Expected,
     progressed: Progressed<'_>,
 ) -> Result<Verified, Error> {
-    let listed = |cause| Error::archive(format!("cannot list '{}'", folder.display())).because(cause);
+    let listed = |cause| Error::archive(format!("cannot list '{}'", shown(folder))).because(cause);
     let mut verified = Verified::default();
+    let mut unread = None;
     let journal = journal::read(folder).unwrap_or_else(|cause| {
-        let (kind, what) = match cause.kind() {
-            std::io::ErrorKind::NotFound => (Kind::Missing, "it was written, but is missing".to_owned()),
-            _ => (Kind::Unreadable, cause.to_string()),
+        let flaw = match cause.kind() {
+            ErrorKind::NotFound => Some((Kind::Missing, "it was written, but is missing".to_owned())),
+            // What is there in its place is named with the other files.
+            ErrorKind::InvalidData => None,
+            _ => Some((Kind::Unreadable, cause.to_string())),
         };
-        let flaw = Mismatch::new(JOURNAL_FILE, kind, what);
-        let begun = kind == Kind::Missing && is_just_begun(folder);
-        verified.flaws.push(if begun { flaw.mended_by(Remedy::Resume) } else { flaw });
+        verified.flaws.extend(flaw.map(|(kind, what)| {
+            let begun = kind == Kind::Missing && is_just_begun(folder);
+            let flaw = Mismatch::new(JOURNAL_FILE, kind, what);
+            if begun { flaw.mended_by(Remedy::Resume) } else { flaw }
+        }));
+        unread = Some(cause.kind());
         journal::scan(&[])
     });
-    let tree = disk::whole_tree(folder).map_err(listed)?;
+    let mut tree = disk::whole_tree(folder).map_err(listed)?;
+    let theirs = of_version_control(&mut tree);
     let progress = Progress::of(&journal.entries);
-    let mut look = Look { folder, journal, progress, tree, expected, verified, running };
+    let mut look = Look { folder, journal, unread, progress, tree, expected, verified, running };
     if running {
         look.pass_over_what_moves();
     }
@@ -76,10 +86,52 @@ pub(super) fn verify_as(
                 .push(format!("'{written}' is text of the authors, so no hash of the archive covers it"));
         }
     }
+    let by_version_control =
+        |name: &FileName| format!("'{name}' belongs to version control, so no hash of the archive covers it");
+    look.verified.notes.extend(theirs.iter().map(by_version_control));
+    let is_blind = look.is_blind();
     let Look { tree, expected, mut verified, progress, .. } = look;
     verified.lost.clone_from(&progress.losses);
-    expected.hold(folder, &tree, &|path| extra(folder, path, &progress), &mut verified, progressed);
+    let extra = |path: &FileName| {
+        let (what, remedy) = extra(folder, path, &progress);
+        // A damaged journal does not list everything that was written. So what it does not list may belong there.
+        let may_belong = is_blind && remedy == Remedy::Remove && is_in(path, &FOLDERS);
+        (what, if may_belong { Remedy::Restore } else { remedy })
+    };
+    expected.hold(folder, &tree, &extra, &mut verified, progressed);
+    if plan.is_none() {
+        for flaw in verified.flaws.iter_mut().filter(|flaw| flaw.path == CAMPAIGN_FILE) {
+            flaw.remedy = Remedy::Copy;
+        }
+    }
     Ok(verified)
+}
+
+/// Names at the top of an archive that belong to the version control of its owner.
+const VERSION_CONTROL: [&str; 4] = [".git", ".gitattributes", ".gitignore", ".gitmodules"];
+
+/// Takes out of a list what version control keeps beside an archive. Says the names at the top.
+fn of_version_control(tree: &mut Tree) -> BTreeSet<FileName> {
+    let mut found = BTreeSet::new();
+    let mut keep = |path: &FileName| {
+        let is_theirs = is_in(path, &VERSION_CONTROL);
+        if is_theirs {
+            found.insert(path.above().next().unwrap_or_else(|| path.clone()));
+        }
+        !is_theirs
+    };
+    tree.files.retain(&mut keep);
+    tree.folders.retain(&mut keep);
+    tree.others.retain(|(path, _)| keep(path));
+    tree.mounted.retain(|(path, _)| keep(path));
+    tree.deep.retain(&mut keep);
+    found
+}
+
+/// Whether a path is one of the names at the top, or lies below it.
+fn is_in(path: &FileName, tops: &[&str]) -> bool {
+    let top = path.as_bytes().split(|byte| *byte == b'/').next().unwrap_or_default();
+    tops.iter().any(|name| name.as_bytes() == top)
 }
 
 /// Whether there is nothing beside the file of the campaign and its journal: a crash before the first whole line leaves no more.
@@ -190,9 +242,13 @@ impl Look<'_> {
 
     /// The journal itself. What it says comes later.
     fn journal(&mut self) {
-        self.expected.checked(JOURNAL_FILE);
-        self.verified.files += 1;
-        self.verified.bytes += self.journal.bytes;
+        if self.unread != Some(ErrorKind::NotFound) {
+            self.expected.checked(JOURNAL_FILE);
+        }
+        if self.unread.is_none() {
+            self.verified.files += 1;
+            self.verified.bytes += self.journal.bytes;
+        }
         match self.journal.tail.clone() {
             Tail::Whole => {}
             Tail::Torn { line, .. } if self.progress.closed && !self.running => {
@@ -251,14 +307,20 @@ impl Look<'_> {
             Some(sha256) => self.expected.file(CAMPAIGN_FILE, sha256),
             None => {
                 self.expected.checked(CAMPAIGN_FILE);
-                let what = format!("it has no line with the hash of {CAMPAIGN_FILE}");
+                let what = match self.journal.bytes {
+                    // Also where it was removed and a collector has begun it anew.
+                    0 => "no line of it is left".to_owned(),
+                    _ => format!("it has no line with the hash of {CAMPAIGN_FILE}"),
+                };
                 let flaw = Mismatch::new(JOURNAL_FILE, Kind::Missing, what);
                 // The first line is written again where a crash tore it.
                 let begun = self.journal.entries.is_empty() && is_just_begun(self.folder);
-                self.verified.flaws.push(if begun { flaw.mended_by(Remedy::Resume) } else { flaw });
+                // Of a journal that could not be read the reason is told.
+                let flaw = self.unread.is_none().then_some(flaw);
+                self.verified.flaws.extend(flaw.map(|flaw| if begun { flaw.mended_by(Remedy::Resume) } else { flaw }));
             }
         }
-        let campaign: CampaignWire = serde_json::from_slice(&fs::read(self.folder.join(CAMPAIGN_FILE)).ok()?)
+        let campaign: CampaignWire = serde_json::from_slice(&disk::read_plain(&self.folder.join(CAMPAIGN_FILE)).ok()?)
             .map_err(|cause| self.flaw(CAMPAIGN_FILE, Kind::Unreadable, cause.to_string()))
             .ok()?;
         if campaign.schema != CAMPAIGN_SCHEMA {
@@ -266,6 +328,15 @@ impl Look<'_> {
             self.flaw(CAMPAIGN_FILE, Kind::Unreadable, what);
         }
         Some(campaign)
+    }
+
+    /// Whether lines of the journal are lost. What a crash left of one is not.
+    fn is_blind(&self) -> bool {
+        let is_lost = |flaw: &Mismatch| {
+            let kind = matches!(flaw.kind, Kind::Changed | Kind::Missing | Kind::Unreadable);
+            kind && flaw.path == JOURNAL_FILE && flaw.remedy == Remedy::Restore
+        };
+        self.unread.is_some_and(|kind| kind != ErrorKind::NotFound) || self.verified.flaws.iter().any(is_lost)
     }
 
     /// Every `run.json` against the journal, and what it says of the files beside it.
@@ -282,8 +353,8 @@ impl Look<'_> {
             let path = format!("{folder}/{RUN_FILE}");
             self.expected.folder(&folder);
             self.expected.file(&path, &sha256);
-            let Ok(bytes) = fs::read(self.folder.join(&path)) else {
-                // Said as missing or unreadable below, unless all of the run is gone. What it lists is then not known.
+            let Ok(bytes) = disk::read_plain(&self.folder.join(&path)) else {
+                // Said as missing, changed or unreadable below, unless all of the run is gone. What it lists is then not known.
                 continue;
             };
             match serde_json::from_slice::<RunWire>(&bytes) {

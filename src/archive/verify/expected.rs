@@ -110,12 +110,19 @@ impl Expected {
         progressed: Progressed<'_>,
     ) {
         let there: BTreeSet<&FileName> = tree.files.iter().collect();
+        let others: BTreeSet<&FileName> = tree.others.iter().map(|(path, _)| path).collect();
         let folders: BTreeSet<&FileName> = tree.folders.iter().collect();
         let size = |path: &&FileName| std::fs::symlink_metadata(folder.join(path)).map_or(0, |meta| meta.len());
         let all: u64 = there.iter().filter(|path| self.files.contains_key(**path)).map(size).sum();
         let mut done = 0;
         for (path, sha256) in self.files.iter().filter(|(path, _)| !self.is_passed_over(path)) {
             match sha256 {
+                // Said below, with what it is.
+                _ if others.contains(path) => {}
+                _ if folders.contains(path) => {
+                    let what = "it is a folder, but a file was written here";
+                    verified.flaws.push(Mismatch::new(path, Kind::Changed, what));
+                }
                 _ if !there.contains(path) => {
                     verified.flaws.push(Mismatch::new(path, Kind::Missing, "it was written, but is missing"));
                 }
@@ -141,7 +148,8 @@ impl Expected {
             verified.flaws.push(Mismatch::new(path, Kind::Missing, "the folder was written, but is missing"));
         }
         for path in folders.iter().filter(|path| !self.is_passed_over(path)) {
-            if !(parents.contains(*path) || self.folders.contains(*path) || self.may.contains(*path)) {
+            let listed = [&self.folders, &self.may].iter().any(|known| known.contains(*path));
+            if !(listed || parents.contains(*path) || self.files.contains_key(*path)) {
                 let (what, remedy) = extra(path);
                 verified.flaws.push(Mismatch::new(*path, Kind::Extra, what).mended_by(remedy));
             }

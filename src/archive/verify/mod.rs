@@ -86,6 +86,8 @@ pub struct Runs {
     pub failed: u64,
     /// Left out.
     pub skipped: u64,
+    /// Given up as lost and not measured again, because the campaign had ended.
+    pub lost: u64,
     /// Without an outcome.
     pub left: u64,
     /// Folders of runs and other things that were begun and did not end.
@@ -111,8 +113,10 @@ pub struct Mismatch {
 pub enum Remedy {
     /// A crash left it so, and `collect --resume` goes on from it.
     Resume,
-    /// A copy of what was written.
+    /// A copy of what was written. Without one the loss can be accepted, where it is in an archive.
     Restore,
+    /// A copy of what was written, and nothing else: without it the campaign cannot be continued.
+    Copy,
     /// It does not belong there and is moved away.
     Remove,
     /// The inputs and the program that the site was made with.
@@ -178,13 +182,13 @@ pub type Progressed<'a> = &'a mut dyn FnMut(u64, u64);
 /// When the folder is neither, or cannot be listed. Everything else is a flaw.
 pub fn verify(folder: &Path, made_from: &[PathBuf], progressed: Progressed<'_>) -> Result<Verified, Error> {
     std::fs::read_dir(folder).map_err(|cause| {
-        Error::archive(format!("cannot open '{}'", folder.display()))
+        Error::archive(format!("cannot open '{}'", shown(folder)))
             .hint("give the folder of an archive (campaign.json), of several archives, or of a site (data/SHA256SUMS)")
             .because(cause)
     })?;
     let is_site = folder.join("data").is_dir() && (folder.join(SUMS).exists() || folder.join("index.html").exists());
     if !made_from.is_empty() && !is_site {
-        return Err(Error::usage(format!("'{}' is not a site", folder.display()))
+        return Err(Error::usage(format!("'{}' is not a site", shown(folder)))
             .hint("use --archive only with a site that was made from it"));
     }
     let mut verified = if is_archive(folder) {

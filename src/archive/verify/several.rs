@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use walkdir::{DirEntry, WalkDir};
 
 use super::{Below, Kind, Mismatch, Progressed, Runs, State, Verified, campaign, is_archive};
-use crate::archive::FileName;
 use crate::archive::discover::{is_hidden, is_site};
 use crate::archive::lock;
 use crate::archive::manifest::LossWire;
+use crate::archive::{FileName, shown};
 use crate::error::Error;
 
 /// Verifies every archive below a folder. Files outside an archive have no hash to hold them against: they are counted and named.
@@ -45,7 +45,7 @@ pub(super) fn verify(folder: &Path, progressed: Progressed<'_>) -> Result<Verifi
         }
     }
     if archives.is_empty() && loose.is_empty() && all.flaws.is_empty() {
-        return Err(Error::archive(format!("'{}' holds no archive, no site and no file", folder.display())).hint(
+        return Err(Error::archive(format!("'{}' holds no archive, no site and no file", shown(folder))).hint(
             "give the folder of a campaign, a folder with several campaigns, or a site that `sparkbench analyse` wrote",
         ));
     }
@@ -91,6 +91,7 @@ impl Runs {
             finished: self.finished + other.finished,
             failed: self.failed + other.failed,
             skipped: self.skipped + other.skipped,
+            lost: self.lost + other.lost,
             left: self.left + other.left,
             interrupted: self.interrupted + other.interrupted,
         }

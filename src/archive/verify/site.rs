@@ -4,13 +4,14 @@
 //! Not here: whether the pages agree with the analysis.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::expected::Expected;
 use super::{Kind, Mismatch, Progressed, Remedy, SUMS, State, Verified};
-use crate::archive::{Discovery, FileName, Found, discover, disk};
+use crate::archive::{Discovery, FileName, Found, discover, disk, shown};
 use crate::error::Error;
 
 const ANALYSIS: &str = "data/analysis.json";
@@ -21,13 +22,14 @@ const HEX: usize = 64;
 
 /// Verifies a site.
 pub(super) fn verify(folder: &Path, made_from: &[PathBuf], progressed: Progressed<'_>) -> Result<Verified, Error> {
-    let listed = |cause| Error::archive(format!("cannot list '{}'", folder.display())).because(cause);
+    let listed = |cause| Error::archive(format!("cannot list '{}'", shown(folder))).because(cause);
     let mut verified = Verified { state: State::Site, ..Verified::default() };
     let mut expected = Expected::default();
     expected.checked(SUMS);
-    match std::fs::read(folder.join(SUMS)) {
+    match disk::read_plain(&folder.join(SUMS)) {
         Ok(list) => sums(&list, &mut expected, &mut verified),
-        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {}
+        // What is missing, or is a pipe or another thing in its place, is named with the other files.
+        Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::InvalidData) => {}
         Err(cause) => verified.flaws.push(Mismatch::new(SUMS, Kind::Unreadable, cause.to_string())),
     }
     let (tree, others) = expected.part(disk::whole_tree(folder).map_err(listed)?);
@@ -110,7 +112,8 @@ fn is_sha256(text: &str) -> bool {
 
 /// The files that the analysis names against those that are there now.
 fn inputs(folder: &Path, found: &Discovery, verified: &mut Verified) {
-    let read = std::fs::read(folder.join(ANALYSIS)).ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+    let read =
+        disk::read_plain(&folder.join(ANALYSIS)).ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
     let Some(inputs) = read.as_ref().and_then(|analysis| analysis.get("inputs")).and_then(Value::as_array) else {
         verified.flaws.push(Mismatch::new(
             ANALYSIS,

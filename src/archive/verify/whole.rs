@@ -4,10 +4,10 @@
 //! Not here: single files.
 
 use std::collections::BTreeSet;
-use std::fs;
 
 use super::campaign::Look;
 use super::{Kind, Mismatch, Remedy, Runs, State};
+use crate::archive::disk;
 use crate::archive::journal::{Event, is_chained};
 use crate::archive::manifest::{
     CAMPAIGN_FILE, CampaignWire, JOURNAL_FILE, RUNS_FOLDER, SEAL_FILE, SEAL_SCHEMA, SealWire,
@@ -52,7 +52,8 @@ impl Look<'_> {
             planned: count(plan.len()),
             finished: count(self.progress.finished.len()),
             failed: count(self.progress.failed.len()),
-            skipped: count(self.progress.skipped.len()),
+            skipped: count(self.progress.not_needed()),
+            lost: count(self.progress.lost_for_good()),
             left: count(left.len()),
             interrupted: self.progress.interrupted.values().map(|times| u64::from(*times)).sum(),
         });
@@ -84,7 +85,7 @@ impl Look<'_> {
     /// `seal.json` against the journal.
     pub(super) fn seal(&mut self) {
         self.verified.state = if self.running { State::Running } else { State::Open };
-        let bytes = match fs::read(self.folder.join(SEAL_FILE)) {
+        let bytes = match disk::read_plain(&self.folder.join(SEAL_FILE)) {
             Ok(bytes) => bytes,
             Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
                 if self.progress.closed && !self.running {
@@ -94,6 +95,8 @@ impl Look<'_> {
                 }
                 return;
             }
+            // What is there in its place is named with the other files.
+            Err(cause) if cause.kind() == std::io::ErrorKind::InvalidData => return self.expected.checked(SEAL_FILE),
             Err(cause) => return self.flaw(SEAL_FILE, Kind::Unreadable, cause.to_string()),
         };
         self.expected.checked(SEAL_FILE);
@@ -126,12 +129,13 @@ impl Look<'_> {
                 format!("schema \"{}\" is not known to this version", seal.schema),
             );
         }
-        let campaign = fs::read(self.folder.join(CAMPAIGN_FILE)).map(|bytes| hash(&bytes)).unwrap_or_default();
+        let campaign = disk::read_plain(&self.folder.join(CAMPAIGN_FILE)).map(|bytes| hash(&bytes)).ok();
         let runs = (self.progress.finished.len() + self.progress.failed.len()) as u64;
         for (name, same) in [
             ("journal_bytes", seal.journal_bytes == self.journal.bytes),
             ("journal_sha256", seal.journal_sha256 == self.journal.sha256),
-            ("campaign_sha256", seal.campaign_sha256 == campaign),
+            // One that cannot be read is told already.
+            ("campaign_sha256", campaign.is_none_or(|sum| seal.campaign_sha256 == sum)),
             ("runs", seal.runs == runs),
             ("lost", seal.lost == self.progress.losses),
         ] {

@@ -12,6 +12,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use super::open::in_its_place;
 use super::{FOLDERS, Writer};
 use crate::archive::disk::{self, Tree};
 use crate::archive::journal::{self, Entry, Event};
@@ -21,7 +22,7 @@ use crate::archive::manifest::{
 };
 use crate::archive::read::hash;
 use crate::archive::verify::{self, Kind, Mismatch, Progressed};
-use crate::archive::{FileName, Progress, Tally};
+use crate::archive::{FileName, Progress, Tally, shown};
 use crate::error::Error;
 
 /// Files of one part that are named. The rest is counted.
@@ -92,8 +93,11 @@ impl Damage {
     /// What does not fit, in words.
     fn why(&self) -> String {
         if self.is_of_the_record() {
-            let more = counted(self.flaws.len().saturating_sub(1));
-            let first = self.flaws.first().map(|flaw| {
+            // Where the file itself does not fit, files that it does not list are what follows from that.
+            let own: Vec<&Mismatch> = self.flaws.iter().filter(|flaw| flaw.path == self.path).collect();
+            let told = if own.is_empty() { self.flaws.iter().collect() } else { own };
+            let more = counted(told.len().saturating_sub(1));
+            let first = told.first().map(|flaw| {
                 let of = if flaw.path == self.path { String::new() } else { format!("{}: ", flaw.path) };
                 format!("{of}{}", flaw.what)
             });
@@ -167,7 +171,7 @@ impl Writer<'_> {
         if damages.len() > PARTS_NAMED {
             lines.push(format!("and {} more, `sparkbench verify` lists all", damages.len() - PARTS_NAMED));
         }
-        let folder = self.folder.display();
+        let folder = shown(&self.folder);
         let what = if self.progress.closed {
             format!("'{folder}' was changed after the campaign had been closed")
         } else {
@@ -186,12 +190,19 @@ impl Writer<'_> {
     /// Makes a campaign that had a seal open again. The journal keeps what the seal was.
     pub(super) fn reopen(&mut self) -> Result<(), Error> {
         let path = self.folder.join(SEAL_FILE);
-        let seal = match fs::read(&path) {
+        let place = fs::symlink_metadata(&path);
+        if place.as_ref().is_ok_and(fs::Metadata::is_dir) {
+            // What lies in it is somebody's.
+            let cause = io::Error::new(io::ErrorKind::InvalidData, "it is a folder, not a file");
+            return Err(in_its_place(&path, &cause, "Without a copy move it away and use --resume --accept-loss"));
+        }
+        let seal = match disk::read_plain(&path) {
             Ok(seal) => Some(seal),
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => None,
+            // A pipe or a link in its place says nothing, and goes.
+            Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidData) => None,
             Err(cause) => return Err(self.failed("read", &path, cause)),
         };
-        if seal.is_none() && !self.progress.closed {
+        if place.is_err() && !self.progress.closed {
             return Ok(());
         }
         let text = seal.as_ref().filter(|seal| seal.len() <= SEAL_MOST);
@@ -212,7 +223,7 @@ impl Writer<'_> {
             Some(Event::Closed { .. }) => Some(None),
             _ => None,
         });
-        let there = fs::read(self.folder.join(SEAL_FILE)).ok().map(|seal| hash(&seal));
+        let there = disk::read_plain(&self.folder.join(SEAL_FILE)).ok().map(|seal| hash(&seal));
         if there.is_some() && void.flatten() == there.as_deref() { self.remove_seal() } else { Ok(()) }
     }
 
@@ -268,7 +279,7 @@ impl Writer<'_> {
         let failed = self.progress.failed.get(id).map(|failure| &failure.run_sha256);
         let Some(sha256) = self.progress.finished.get(id).or(failed) else { return Vec::new() };
         let own = FileHash { path: RUN_FILE.into(), sha256: sha256.clone() };
-        let bytes = fs::read(self.folder.join(&damage.path).join(RUN_FILE)).ok();
+        let bytes = disk::read_plain(&self.folder.join(&damage.path).join(RUN_FILE)).ok();
         let listed = bytes.filter(|bytes| hash(bytes) == *sha256);
         let listed = listed.and_then(|bytes| serde_json::from_slice::<RunWire>(&bytes).ok());
         let listed = listed.map(|run| run.files).unwrap_or_default();

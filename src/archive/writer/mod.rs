@@ -27,7 +27,7 @@ use super::manifest::{
 };
 use super::mask::Mask;
 use super::verify::{self, Progressed};
-use super::{Progress, Retention};
+use super::{Progress, Retention, shown};
 use crate::error::{Error, Kind};
 
 pub use begin::Extra;
@@ -106,7 +106,7 @@ impl Writer<'_> {
     /// When it cannot be written. The archive can be resumed.
     pub fn log(&mut self, event: Event) -> Result<(), Error> {
         if self.progress.closed {
-            return Err(Error::archive(format!("'{}' is complete and sealed", self.folder.display()))
+            return Err(Error::archive(format!("'{}' is complete and sealed", shown(&self.folder)))
                 .hint("start another campaign in another folder"));
         }
         let event = self.masked(event);
@@ -160,7 +160,7 @@ impl Writer<'_> {
         self.expect_settled()?;
         let left = self.progress.left(&self.plan);
         if let Some(first) = left.first() {
-            return Err(Error::archive(format!("'{}' cannot be sealed", self.folder.display()))
+            return Err(Error::archive(format!("'{}' cannot be sealed", shown(&self.folder)))
                 .detail(format!("{} planned runs have no outcome, the first is '{}'", left.len(), first.id))
                 .hint("run them with --resume"));
         }
@@ -215,7 +215,7 @@ impl Writer<'_> {
 
     fn expect_settled(&self) -> Result<(), Error> {
         if self.unsettled {
-            return Err(Error::archive(format!("leftovers in '{}' were not set aside", self.folder.display()))
+            return Err(Error::archive(format!("leftovers in '{}' were not set aside", shown(&self.folder)))
                 .hint("resume the campaign from its start"));
         }
         Ok(())
@@ -245,7 +245,7 @@ impl Writer<'_> {
         let cause = error.source().and_then(|cause| cause.downcast_ref::<std::io::Error>()).map(std::io::Error::kind);
         let ours = error.kind == Kind::Archive && error.detail.is_none();
         match cause {
-            Some(kind) if ours && error.what.contains(&*self.folder.to_string_lossy()) => {
+            Some(kind) if ours && error.what.contains(&shown(&self.folder)) => {
                 disk::explained(error, kind, &self.progress.safe())
             }
             _ => error,

@@ -15,7 +15,7 @@ use crate::archive::lock::Lock;
 use crate::archive::manifest::{CAMPAIGN_FILE, CAMPAIGN_SCHEMA, CampaignWire, JOURNAL_FILE, SEAL_FILE};
 use crate::archive::read::hash;
 use crate::archive::verify::{Progressed, Remedy};
-use crate::archive::{FileName, Progress};
+use crate::archive::{FileName, Progress, shown};
 use crate::error::{Error, Place};
 
 const NOTHING: &str = "nothing was started";
@@ -26,14 +26,14 @@ const NOTHING: &str = "nothing was started";
 /// When there is none, or it is of a schema that this version does not know.
 pub fn read_campaign(folder: &Path) -> Result<CampaignWire, Error> {
     let path = folder.join(CAMPAIGN_FILE);
-    let bytes = fs::read(&path).map_err(|cause| {
-        let error = Error::archive(format!("'{}' is not an archive of a campaign", folder.display()));
+    let bytes = disk::read_plain(&path).map_err(|cause| {
+        let error = Error::archive(format!("'{}' is not an archive of a campaign", shown(folder)));
         match cause.kind() {
             io::ErrorKind::NotFound => {
                 let mut others = FOLDERS.into_iter().chain([JOURNAL_FILE, SEAL_FILE]);
                 match others.find(|name| folder.join(name).exists()) {
                     None => error.detail(format!("it has no {CAMPAIGN_FILE}")).hint("begin one without --resume"),
-                    Some(name) => Error::archive(format!("'{}' has lost its {CAMPAIGN_FILE}", folder.display()))
+                    Some(name) => Error::archive(format!("'{}' has lost its {CAMPAIGN_FILE}", shown(folder)))
                         .detail(format!("'{name}' exists"))
                         .hint(
                             "restore the file from a copy. Without it nothing shows the plan, so collect anew with \
@@ -41,6 +41,7 @@ pub fn read_campaign(folder: &Path) -> Result<CampaignWire, Error> {
                         ),
                 }
             }
+            io::ErrorKind::InvalidData => in_its_place(&path, &cause, NO_PLAN),
             _ => error.because(cause),
         }
     })?;
@@ -49,12 +50,12 @@ pub fn read_campaign(folder: &Path) -> Result<CampaignWire, Error> {
 
 fn campaign_from(path: &Path, bytes: &[u8]) -> Result<CampaignWire, Error> {
     let campaign: CampaignWire = serde_json::from_slice(bytes).map_err(|cause| {
-        Error::archive(format!("cannot read '{}'", path.display()))
+        Error::archive(format!("cannot read '{}'", shown(path)))
             .hint("restore the file from a copy. `sparkbench verify` says what else of the archive was changed")
             .because(cause)
     })?;
     if campaign.schema != CAMPAIGN_SCHEMA {
-        return Err(Error::archive(format!("cannot read '{}'", path.display()))
+        return Err(Error::archive(format!("cannot read '{}'", shown(path)))
             .at(Place::Field("/schema".into()))
             .detail(format!("this version knows \"{CAMPAIGN_SCHEMA}\", found \"{}\"", campaign.schema))
             .hint("use the version of sparkbench that wrote it"));
@@ -109,7 +110,7 @@ impl<'a> Writer<'a> {
         let campaign = read_campaign(folder)?;
         let folder = &folder.canonicalize().map_err(failed)?;
         let lock = Lock::take(folder)?;
-        let bytes = fs::read(folder.join(CAMPAIGN_FILE)).map_err(failed)?;
+        let bytes = disk::read_plain(&folder.join(CAMPAIGN_FILE)).map_err(failed)?;
         if !accept_loss {
             expect_journal(folder)?;
         }
@@ -157,7 +158,7 @@ impl<'a> Writer<'a> {
         accept_loss: bool,
     ) -> Result<(Self, Vec<Entry>), Error> {
         let (journal, read) = Appender::open(&folder, accept_loss).map_err(|cause| match cause.kind() {
-            io::ErrorKind::InvalidData => damaged(&folder, &cause),
+            io::ErrorKind::InvalidData => damaged(&folder.join(JOURNAL_FILE), &cause),
             _ => trouble("open the journal of", &folder, "nothing was changed", cause),
         })?;
         let writer = Self {
@@ -213,15 +214,15 @@ impl<'a> Writer<'a> {
 /// When it was changed. When it cannot be read.
 pub fn expect_campaign(folder: &Path) -> Result<(), Error> {
     let path = folder.join(CAMPAIGN_FILE);
-    let bytes =
-        fs::read(&path).map_err(|cause| Error::archive(format!("cannot read '{}'", path.display())).because(cause))?;
+    let bytes = disk::read_plain(&path)
+        .map_err(|cause| Error::archive(format!("cannot read '{}'", shown(&path))).because(cause))?;
     let entries = journal::read(folder).map(|journal| journal.entries).unwrap_or_default();
     expect_recorded(folder, &entries, &hash(&bytes))
 }
 
 fn expect_recorded(folder: &Path, entries: &[Entry], campaign_sha256: &str) -> Result<(), Error> {
     if journal::recorded_campaign(entries).is_some_and(|recorded| recorded != campaign_sha256) {
-        return Err(Error::archive(format!("'{}' was changed", folder.join(CAMPAIGN_FILE).display()))
+        return Err(Error::archive(format!("'{}' was changed", shown(&folder.join(CAMPAIGN_FILE))))
             .detail("the journal has another SHA-256 of it, and runs of two plans must not be mixed")
             .hint(
                 "restore the file from a copy, then use --resume. Without a copy use --resume --accept-loss, which goes \
@@ -237,11 +238,11 @@ fn expect_empty(folder: &Path) -> Result<(), Error> {
     for entry in fs::read_dir(folder).map_err(failed)? {
         let name = FileName::new(entry.map_err(failed)?.file_name().as_encoded_bytes());
         if name == CAMPAIGN_FILE {
-            return Err(Error::usage(format!("'{}' holds a campaign already", folder.display()))
+            return Err(Error::usage(format!("'{}' holds a campaign already", shown(folder)))
                 .hint("continue with --resume, or give another --archive"));
         }
         if !is_aside(name.as_bytes()) {
-            return Err(Error::usage(format!("'{}' is not empty", folder.display()))
+            return Err(Error::usage(format!("'{}' is not empty", shown(folder)))
                 .detail(format!("it holds '{name}'"))
                 .hint("give another folder with --archive. Nothing in this one was changed"));
         }
@@ -251,12 +252,13 @@ fn expect_empty(folder: &Path) -> Result<(), Error> {
 
 /// A campaign without a journal is one that a crash ended before its first line. But not when there are runs.
 fn expect_journal(folder: &Path) -> Result<(), Error> {
-    if folder.join(JOURNAL_FILE).exists() {
+    // A link to nothing is no crash either.
+    if fs::symlink_metadata(folder.join(JOURNAL_FILE)).is_ok() {
         return Ok(());
     }
     match FOLDERS.into_iter().chain([SEAL_FILE]).find(|name| folder.join(name).exists()) {
         None => Ok(()),
-        Some(name) => Err(Error::archive(format!("'{}' has lost its {JOURNAL_FILE}", folder.display()))
+        Some(name) => Err(Error::archive(format!("'{}' has lost its {JOURNAL_FILE}", shown(folder)))
             .detail(format!("'{name}' exists"))
             .hint(
                 "restore the file from a copy. Without a copy use --resume --accept-loss. It begins the journal anew and \
@@ -265,8 +267,21 @@ fn expect_journal(folder: &Path) -> Result<(), Error> {
     }
 }
 
-fn damaged(folder: &Path, cause: &io::Error) -> Error {
-    Error::archive(format!("'{}' was changed after it had been written", folder.join(JOURNAL_FILE).display()))
+/// What a person does who has no copy of `campaign.json`.
+const NO_PLAN: &str = "Without a copy nothing shows the plan, so collect anew with --archive ANOTHER-FOLDER";
+
+/// The error for a pipe, a folder or another thing in the place of a file of an archive. It is left there: nobody knows whose it is.
+pub(super) fn in_its_place(path: &Path, cause: &io::Error, without_a_copy: &str) -> Error {
+    Error::archive(format!("'{}' is not the file that was written", shown(path)))
+        .detail(cause.to_string())
+        .hint(format!("move it away and restore the file from a copy. {without_a_copy}"))
+}
+
+fn damaged(journal: &Path, cause: &io::Error) -> Error {
+    if !fs::symlink_metadata(journal).is_ok_and(|meta| meta.is_file()) {
+        return in_its_place(journal, cause, "Without a copy move it away and use --resume --accept-loss");
+    }
+    Error::archive(format!("'{}' was changed after it had been written", shown(journal)))
         .detail(cause.to_string())
         .hint(
             "restore the file from a copy, then use --resume. Without a copy use --resume --accept-loss. The lines that \

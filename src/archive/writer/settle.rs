@@ -228,7 +228,7 @@ fn short(name: &str) -> String {
 
 /// Hash of `run.json` and why the run failed, when the folder holds exactly what it says.
 fn whole(folder: &Path, id: &str) -> Option<(String, Option<String>)> {
-    let bytes = fs::read(folder.join(RUN_FILE)).ok()?;
+    let bytes = disk::read_plain(&folder.join(RUN_FILE)).ok()?;
     let run: RunWire = serde_json::from_slice(&bytes).ok()?;
     let tree = disk::tree(folder).ok()?;
     let own = FileName::from(RUN_FILE);

@@ -9,6 +9,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::Following;
+use crate::archive::given::refuse_endless;
 use crate::cli::intake::{self, Judging};
 use crate::cli::talk::Talk;
 use crate::error::Error;
@@ -77,6 +78,7 @@ fn foreign(path: &Path, time: &str) -> Result<Option<Found>, Error> {
     if path.is_dir() {
         return Ok(if path.join("benchmarks.json").is_file() { history::folder(&folder(path)?) } else { None });
     }
+    refuse_endless(path)?;
     let fail = |cause| Error::archive(format!("cannot read '{}'", path.display())).because(cause);
     let mut file = File::open(path).map_err(fail)?;
     let mut bytes = Vec::new();

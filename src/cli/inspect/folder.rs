@@ -62,8 +62,8 @@ impl List {
         let found = archive::discover(&[folder.to_path_buf()])?;
         let intake = ingest::all(&found, &Options::default())?;
         // A link is passed over like everything that it leads to.
-        let is_link = |path: &str| std::fs::symlink_metadata(folder.join(path)).is_ok_and(|meta| meta.is_symlink());
-        let unread = found.unread.iter().filter(|unread| !is_link(&unread.path));
+        let is_link = |disk: &Path| std::fs::symlink_metadata(disk).is_ok_and(|meta| meta.is_symlink());
+        let unread = found.unread.iter().filter(|unread| !is_link(&unread.disk));
         let unread = unread.map(|unread| Error::archive(format!("cannot read '{}': {}", unread.path, unread.reason)));
         let refused = intake.refused.iter().cloned().chain(unread).collect();
         Ok(Self { folder: archive::shown(folder), rows: rows(&intake), runs: intake.runs.len(), refused })

@@ -7,6 +7,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use crate::archive;
+use crate::archive::given::refuse_endless;
 use crate::error::{Error, Place};
 
 /// Most bytes that are read: far beyond any list of measurements, and short of what a machine cannot hold.
@@ -95,6 +97,7 @@ fn text(path: &Path) -> Result<String, Error> {
     if path == Path::new("-") {
         std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(fail)?;
     } else {
+        refuse_endless(path)?;
         File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes)).map_err(fail)?;
     }
     if bytes.len() as u64 > MAX_BYTES {
@@ -209,5 +212,5 @@ fn unreadable(path: &Path, kind: &str) -> Error {
 }
 
 fn shown(path: &Path) -> String {
-    if path == Path::new("-") { "standard input".into() } else { format!("'{}'", path.display()) }
+    if path == Path::new("-") { "standard input".into() } else { format!("'{}'", archive::shown(path)) }
 }

@@ -7,15 +7,14 @@
 //! read in this look is there in the next.
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{Read as _, Seek as _, SeekFrom};
+use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use crate::archive::journal::{self, Entry, Tail};
 use crate::archive::manifest::{
     CAMPAIGN_FILE, CampaignWire, INTERRUPTED_FOLDER, RUNS_FOLDER, SEAL_FILE, TELEMETRY_FILE,
 };
-use crate::archive::{self, Progress, lock, read_campaign, writer};
+use crate::archive::{self, Progress, disk, lock, read_campaign, shown, writer};
 use crate::error::Error;
 use crate::ingest;
 use crate::model::Run;
@@ -43,6 +42,8 @@ pub(super) struct Parts {
     pub telemetry: Vec<(String, String)>,
     /// What could not be read, for people.
     pub unread: Vec<String>,
+    /// Files of the archive in whose place something else lies: path below it, and what it is.
+    pub odd: Vec<(String, &'static str)>,
 }
 
 /// Archives that lie in a folder, by name.
@@ -67,14 +68,15 @@ impl Gatherer {
     /// When the folder is none.
     pub(super) fn new(folder: &Path) -> Result<Self, Error> {
         if !folder.is_dir() {
-            return Err(Error::archive(format!("'{}' is not a folder", folder.display()))
+            return Err(Error::archive(format!("'{}' is not a folder", shown(folder)))
                 .hint("give the folder that `sparkbench collect` writes, such as archive/smoke"));
         }
-        if !folder.join(CAMPAIGN_FILE).is_file() {
-            let error = Error::archive(format!("'{}' is not the archive of a campaign", folder.display()))
+        // A pipe in its place is told by whoever reads it.
+        if !folder.join(CAMPAIGN_FILE).exists() {
+            let error = Error::archive(format!("'{}' is not the archive of a campaign", shown(folder)))
                 .detail(format!("it has no {CAMPAIGN_FILE}"));
             return Err(match archives_in(folder).first() {
-                Some(first) => error.hint(format!("give one of the archives in it, such as {}", first.display())),
+                Some(first) => error.hint(format!("give one of the archives in it, such as {}", shown(first))),
                 None => error.hint(
                     "give a folder that `sparkbench collect` writes. For folders of other tools, use `sparkbench analyse`",
                 ),
@@ -94,7 +96,8 @@ impl Gatherer {
         let held = lock::held(&self.folder);
         let journal = match journal::read(&self.folder) {
             Ok(journal) => Some((journal.entries, journal.tail)),
-            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => None,
+            // What lies in its place is told as such.
+            Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::InvalidData) => None,
             Err(cause) => {
                 unread.push(format!("the journal cannot be read: {cause}"));
                 None
@@ -103,7 +106,8 @@ impl Gatherer {
         let progress = Progress::of(journal.as_ref().map_or(&[], |(entries, _)| entries));
         let runs = self.runs(&mut unread);
         let telemetry = progress.in_flight.as_deref().map(|run| self.telemetry(run)).unwrap_or_default();
-        Ok(Parts { campaign, journal, held, sealed: self.folder.join(SEAL_FILE).is_file(), runs, telemetry, unread })
+        let (sealed, odd) = (self.folder.join(SEAL_FILE).is_file(), archive::odd_records(&self.folder));
+        Ok(Parts { campaign, journal, held, sealed, runs, telemetry, unread, odd })
     }
 
     fn runs(&mut self, unread: &mut Vec<String>) -> Vec<Run> {
@@ -135,7 +139,7 @@ impl Gatherer {
     /// Last whole line of the telemetry of a run that is not complete.
     fn telemetry(&self, run: &str) -> Vec<(String, String)> {
         let aside = self.folder.join(RUNS_FOLDER).join(format!(".{run}{}", writer::PART)).join(TELEMETRY_FILE);
-        let Ok(mut file) = File::open(aside) else { return Vec::new() };
+        let Ok(mut file) = disk::open_plain(&aside) else { return Vec::new() };
         let mut header = String::new();
         let mut end = Vec::new();
         let length = file.metadata().map_or(0, |meta| meta.len());

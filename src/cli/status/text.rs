@@ -24,7 +24,8 @@ pub(super) fn line(view: &View) -> String {
     let counts = &view.runs;
     let mut text =
         format!("{}: {}, {} of {} runs done", clean(&view.campaign), state(view.state), counts.done, counts.planned);
-    for (number, word) in [(counts.failed, "failed"), (counts.skipped, "skipped"), (counts.left, "left")] {
+    let parts = [(counts.failed, "failed"), (counts.skipped, "skipped"), (counts.lost, "lost"), (counts.left, "left")];
+    for (number, word) in parts {
         if number > 0 {
             let _ = write!(text, ", {number} {word}");
         }
@@ -88,13 +89,24 @@ fn figures(view: &View) -> String {
     };
     let next = usize::try_from(looks.taken).ok().and_then(|taken| looks.at_blocks.get(taken));
     match (&looks.ended, next) {
-        (Some(why), _) => format!("{}. {} runs were not needed", clean(why), view.skipped.len()),
+        (Some(why), _) => ended(why, view),
         (None, Some(next)) => format!(
             "means of the runs done, preliminary and without verdict. Looks: {} of {} done, the next at {next} blocks",
             looks.taken,
             looks.at_blocks.len()
         ),
         (None, None) => format!("all {} looks are done", looks.at_blocks.len()),
+    }
+}
+
+/// Why a campaign ended at a look, and what has been lost of it since.
+fn ended(why: &str, view: &View) -> String {
+    let s = |count: usize| if count == 1 { " was" } else { "s were" };
+    let saved = view.skipped.len();
+    let text = format!("{}. {saved} run{} not needed", clean(why), s(saved));
+    match view.runs.lost {
+        0 => text,
+        lost => format!("{text}. {lost} run{} lost after that look and will not be measured again", s(lost)),
     }
 }
 
@@ -169,14 +181,17 @@ fn cells(view: &View) -> Vec<Vec<String>> {
         ["environment", "model", "workload", "done", "running", "failed", "skipped", "left", "of"]
             .map(str::to_owned)
             .into();
-    let interrupted = view.runs.interrupted > 0;
+    let (lost, interrupted) = (view.runs.lost > 0, view.runs.interrupted > 0);
+    if lost {
+        head.push("lost".to_owned());
+    }
     if interrupted {
         head.push("interrupted".to_owned());
     }
     head.extend(view.metrics.iter().cloned());
     let row = |row: &Row| {
         let mut cells: Vec<String> = [&row.environment, &row.model, &row.workload].map(|name| clean(name)).into();
-        cells.extend(numbers(row.runs.as_ref(), interrupted));
+        cells.extend(numbers(row.runs.as_ref(), lost, interrupted));
         cells.extend(row.figures.iter().map(|figure| match figure.mean {
             Some(mean) => format!("{} {} (n {})", short(mean), figure.unit, figure.n),
             None => "-".to_owned(),
@@ -186,11 +201,20 @@ fn cells(view: &View) -> Vec<Vec<String>> {
     std::iter::once(head).chain(view.cells.iter().map(row)).collect()
 }
 
-fn numbers(counts: Option<&Counts>, interrupted: bool) -> Vec<String> {
-    let columns = 6 + usize::from(interrupted);
-    let Some(counts) = counts else { return vec![String::new(); columns] };
-    let Counts { planned, done, running, failed, skipped, left, interrupted: broken } = *counts;
-    [done, running, failed, skipped, left, planned, broken].iter().take(columns).map(ToString::to_string).collect()
+/// Counts of a row. Two columns are there only where a row has something in them.
+fn numbers(counts: Option<&Counts>, with_lost: bool, with_interrupted: bool) -> Vec<String> {
+    let cell = |count: fn(&Counts) -> usize| counts.map_or_else(String::new, |counts| count(counts).to_string());
+    let mut cells = vec![
+        cell(|counts| counts.done),
+        cell(|counts| counts.running),
+        cell(|counts| counts.failed),
+        cell(|counts| counts.skipped),
+        cell(|counts| counts.left),
+        cell(|counts| counts.planned),
+    ];
+    cells.extend(with_lost.then(|| cell(|counts| counts.lost)));
+    cells.extend(with_interrupted.then(|| cell(|counts| counts.interrupted)));
+    cells
 }
 
 fn grid(rows: &[Vec<String>], text: &mut String) {

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::gather::Parts;
 use crate::archive::journal::{Entry, Event, Tail};
-use crate::archive::manifest::{LossWire, PlannedRun, RUNS_FOLDER};
+use crate::archive::manifest::{JOURNAL_FILE, LossWire, PlannedRun, RUNS_FOLDER, SEAL_FILE};
 use crate::archive::{Failure, Progress};
 use crate::model::{Instant, Metric, Run, Status};
 use crate::plan::{Observed, remaining};
@@ -53,10 +53,18 @@ pub(super) struct Counts {
     pub failed: usize,
     /// Left out.
     pub skipped: usize,
+    /// Given up as lost and not made again, because the campaign had ended. Absent from the JSON where there is none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub lost: usize,
     /// Still to come.
     pub left: usize,
     /// How often a run was begun and broken off. It is made again.
     pub interrupted: usize,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands out a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Mean of a metric over the runs of a cell that ended well.
@@ -252,7 +260,11 @@ impl View {
             left,
             last_runs: last_runs(&parts.runs),
             failures: reasons(&progress.failed, |failure: &Failure| failure.why.clone()),
-            skipped: reasons(&progress.skipped, String::clone),
+            // One that is lost stands among the losses, with what became of its result.
+            skipped: reasons(&progress.skipped, String::clone)
+                .into_iter()
+                .filter(|reason| !progress.lost.contains_key(&reason.run))
+                .collect(),
             lost: progress.losses.iter().map(lost).collect(),
             notes: notes(parts, entries, state),
         }
@@ -310,6 +322,8 @@ fn counts<'a>(plan: impl Iterator<Item = &'a PlannedRun>, progress: &Progress) -
             &mut counts.failed
         } else if progress.in_flight.as_deref() == Some(id) {
             &mut counts.running
+        } else if progress.skipped.contains_key(id) && progress.lost.contains_key(id) {
+            &mut counts.lost
         } else if progress.skipped.contains_key(id) {
             &mut counts.skipped
         } else {
@@ -463,6 +477,11 @@ fn lost(loss: &LossWire) -> Reason {
 
 fn notes(parts: &Parts, entries: &[Entry], state: State) -> Vec<String> {
     let mut notes = parts.unread.clone();
+    let odd = |name: &str| parts.odd.iter().any(|(path, _)| path == name);
+    let told = parts.odd.iter().map(|(path, what)| {
+        format!("'{path}' is {what}, not the file that was written. `sparkbench verify` says what to do")
+    });
+    notes.extend(told);
     let resume = "continue with `sparkbench collect SUITE --archive ARCHIVE --resume`";
     match state {
         // What is no archive of a collector cannot be gone on with.
@@ -479,12 +498,13 @@ fn notes(parts: &Parts, entries: &[Entry], state: State) -> Vec<String> {
             notes.push(format!("no collector is running{why}: {resume}"));
         }
         State::Unknown => notes.push("this file system does not show whether a collector is running".to_owned()),
-        State::Complete if parts.journal.is_some() && !parts.sealed && parts.held != Some(true) => {
+        State::Complete if parts.journal.is_some() && !parts.sealed && !odd(SEAL_FILE) && parts.held != Some(true) => {
             notes.push(format!("every run has its outcome, but the seal is missing: {resume}"));
         }
         _ => {}
     }
     match &parts.journal {
+        None if odd(JOURNAL_FILE) => notes.push("outcomes come from the runs themselves".to_owned()),
         None => notes.push("the archive has no journal: outcomes come from the runs themselves".to_owned()),
         // A collector at work may be in the middle of a line.
         Some((_, Tail::Torn { .. })) if !matches!(state, State::Running | State::BetweenRuns) => {

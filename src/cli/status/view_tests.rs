@@ -95,6 +95,7 @@ fn parts(lines: &[(f64, Event)], held: Option<bool>) -> Parts {
         runs: Vec::new(),
         telemetry: Vec::new(),
         unread: Vec::new(),
+        odd: Vec::new(),
     }
 }
 
@@ -110,7 +111,8 @@ fn every_planned_run_is_counted_once_in_its_cell() {
     ];
     let view = View::of(&parts(&lines, Some(true)), moment(180.0));
     assert_eq!(view.state, State::Running);
-    assert_eq!(view.runs, Counts { planned: 4, done: 1, running: 1, failed: 1, skipped: 0, left: 1, interrupted: 0 });
+    let expected = Counts { planned: 4, done: 1, running: 1, failed: 1, left: 1, ..Counts::default() };
+    assert_eq!(view.runs, expected);
     let of = |environment: &str| view.cells.iter().find(|row| row.environment == environment).unwrap().runs.unwrap();
     assert_eq!((of("a").done, of("a").left, of("b").failed, of("b").running), (1, 1, 1, 1));
     let current = view.current.clone().unwrap();
@@ -182,6 +184,55 @@ fn nothing_left_is_complete_and_a_missing_seal_is_said() {
     lines.push((60.0, Event::Closed { finished: 3, failed: 0 }));
     let sealed = Parts { sealed: true, ..parts(&lines, Some(false)) };
     assert_eq!(View::of(&sealed, moment(90.0)).notes, Vec::<String>::new());
+}
+
+#[test]
+fn a_lost_run_of_a_campaign_that_had_ended_is_no_run_that_was_not_needed() {
+    let why = || "it was decided".to_owned();
+    let lines = [
+        (0.0, opened()),
+        (1.0, started("a-1")),
+        (2.0, finished("a-1")),
+        (3.0, started("b-1")),
+        (4.0, finished("b-1")),
+        (5.0, Event::Looked { look: 1, blocks: 1, decided: 1, open: 0, end: Some(why()) }),
+        (6.0, Event::Skipped { run: "b-2".to_owned(), why: why() }),
+        (7.0, Event::Skipped { run: "a-2".to_owned(), why: why() }),
+        (
+            8.0,
+            Event::Lost {
+                path: "runs/a-1".to_owned(),
+                run: Some("a-1".to_owned()),
+                files: Vec::new(),
+                left: Vec::new(),
+                why: "run.json was changed".to_owned(),
+            },
+        ),
+        (9.0, Event::Skipped { run: "a-1".to_owned(), why: why() }),
+    ];
+    let view = View::of(&parts(&lines, Some(false)), moment(20.0));
+    assert_eq!((view.runs.done, view.runs.skipped, view.runs.lost, view.runs.left), (1, 2, 1, 0));
+    assert_eq!((view.skipped.len(), view.lost.len()), (2, 1));
+    assert_eq!(view.json()["runs"]["lost"], 1);
+    // Where nothing is lost the word is not there.
+    let whole = View::of(&parts(&lines[..8], Some(false)), moment(20.0));
+    assert_eq!((whole.runs.skipped, whole.json()["runs"].get("lost")), (2, None));
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_file_is_told_and_no_remedy_of_a_crash() {
+    let lines = [(0.0, opened()), (1.0, Event::Skipped { run: "a-1".to_owned(), why: "no".to_owned() })];
+    let odd = |name: &str| vec![(name.to_owned(), "a pipe")];
+    let seal = Parts { odd: odd(SEAL_FILE), ..parts(&lines, Some(false)) };
+    let notes = View::of(&Parts { campaign: CampaignWire::default(), ..seal }, moment(1.0)).notes;
+    assert!(
+        notes[0].contains("'seal.json' is a pipe") && !notes.iter().any(|note| note.contains("missing")),
+        "{notes:?}"
+    );
+    let journal = Parts { odd: odd(JOURNAL_FILE), journal: None, ..parts(&[], Some(false)) };
+    let notes = View::of(&journal, moment(1.0)).notes;
+    assert!(notes[0].contains("'journal.jsonl' is a pipe"), "{notes:?}");
+    assert!(!notes.iter().any(|note| note.contains("no journal")), "{notes:?}");
 }
 
 #[test]

@@ -240,6 +240,11 @@ impl Environment for Containers {
         self.flags.iter().any(|flag| flag.contains(flags::MODEL_PATH))
     }
 
+    /// For `--cidfile`, and for copying or mounting the run's own folder.
+    fn names_folder(&self) -> bool {
+        true
+    }
+
     fn hold_to(&self, described: &Value) {
         self.state().held_to = described.pointer("/image/id").and_then(Value::as_str).map(str::to_owned);
     }

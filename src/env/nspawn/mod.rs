@@ -27,6 +27,7 @@ use super::root::RootFolder;
 use super::seen::{self, Seen};
 use super::variables::{self, PassedVariables};
 use super::{Environment, Examined, Invocation, Kind, Place, WORK_INSIDE, checks, job_of};
+use crate::archive::shown;
 use crate::error::Error;
 use crate::host::{Ended, Host, Job, Launched, MARKER, Question};
 use crate::model::Finding;
@@ -42,6 +43,10 @@ impl Kind for Nspawn {
 
     fn read(&self, settings: &mut Reader<'_>, folder: &Path) -> Option<Box<dyn Environment>> {
         let root = RootFolder::read(settings, folder);
+        for bind in root.iter().flat_map(|root| &root.binds).filter(|bind| bind.from.to_str().is_none()) {
+            let what = format!("holds a path that is not UTF-8, and --bind is text: '{}'", shown(&bind.from));
+            settings.fault("binds", what, "move it, or the suite that it is named relative to");
+        }
         let devices = Devices::read(settings);
         let machine_scope = settings.choice("scope", &["run", "machine"]).as_deref() == Some("machine");
         let flags = flags::read(settings);
@@ -164,6 +169,11 @@ impl Environment for Container {
             "root_file_system": self.root.describe(host)?,
             points::KEY: points::missing(host, &self.root.path, self.root.mount_points(host)),
         }))
+    }
+
+    /// For `--bind`.
+    fn names_folder(&self) -> bool {
+        true
     }
 
     fn hold_to(&self, described: &Value) {

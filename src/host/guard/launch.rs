@@ -88,7 +88,8 @@ struct Closing;
 /// Why a guard no longer counts as one. Without words it is gone, and its own end tells.
 type Fault = Option<String>;
 
-/// Starts a job under a guard. `interrupted`: whether someone has asked us to stop. Then a guard that does not answer is waited for less.
+/// Starts a job under a guard. `interrupted`: whether someone has asked us to stop. Then a guard that does not answer, and a program that
+/// does not begin, are waited for less.
 ///
 /// # Errors
 /// When the guard or the program cannot be started, with what the stage or the system said. Nothing of it is left then.
@@ -149,9 +150,10 @@ impl Guarded {
     fn start(&mut self, job: &str, interrupted: &dyn Fn() -> bool) -> Result<(), Error> {
         // A guard that is gone by now shows in the news, which end.
         let _ = self.send(job);
-        let (limit, mut waited) = (START + self.limits.1, Duration::ZERO);
+        let mut waited = Duration::ZERO;
         loop {
-            let patience = if interrupted() { ANSWER } else { START };
+            // Someone who asks us to stop does not wait for a mount that hangs, also where the guard itself answers.
+            let (patience, limit) = if interrupted() { (ANSWER, ANSWER) } else { (START, START + self.limits.1) };
             let fault = match self.listen(patience) {
                 Ok(Some(News::Started { pid, cgroups, monotonic_s, utc_ms, .. })) => {
                     (self.pid, self.cgroups, self.began) = (pid, cgroups, (monotonic_s, utc_ms));

@@ -18,6 +18,7 @@ mod ending;
 mod enter;
 mod launch;
 mod lost;
+pub(super) mod paths;
 mod pump;
 mod root;
 mod serve;

@@ -51,6 +51,7 @@ pub(super) enum News {
     Started {
         pid: u32,
         /// Control groups of the tree, by controller.
+        #[serde(with = "super::paths")]
         cgroups: BTreeMap<String, PathBuf>,
         /// Why there is none, where one was wanted.
         no_cgroup: Option<String>,
@@ -102,6 +103,7 @@ pub(super) enum Step {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct MadeInside {
     /// In the order of their making.
+    #[serde(with = "super::paths")]
     pub paths: Vec<PathBuf>,
 }
 
@@ -153,10 +155,23 @@ mod tests {
 
     #[test]
     fn news_survive_their_line() {
+        use std::os::unix::ffi::OsStringExt as _;
         let ended = Ended { code: Some(3), why: Some("\"x\"\n".into()), ..Ended::default() };
-        for news in
-            [News::Ended(ended), News::Refused(Refusal::new("a", "b").hint("c")), News::Cleared { left: vec![] }]
-        {
+        let odd = PathBuf::from(std::ffi::OsString::from_vec(b"/a\xff".to_vec()));
+        let started = News::Started {
+            pid: 7,
+            cgroups: [("unified".to_owned(), odd.clone())].into(),
+            no_cgroup: None,
+            monotonic_s: 1.5,
+            utc_ms: 2,
+        };
+        for news in [
+            News::Ended(ended),
+            News::Refused(Refusal::new("a", "b").hint("c")),
+            News::Cleared { left: vec![] },
+            started,
+            News::Made(MadeInside { paths: vec![odd] }),
+        ] {
             let line = serde_json::to_string(&news).unwrap();
             assert!(!line.contains('\n'));
             assert_eq!(serde_json::from_str::<News>(&line).unwrap(), news);

@@ -16,7 +16,7 @@ use super::super::at::At;
 use super::super::json::{self, Kind};
 use super::super::look::{JSON_LINE_LIMIT, unreadable};
 use super::super::prometheus::folded;
-use super::super::rows::Rows;
+use super::super::rows::{self, Rows};
 use super::super::sheet::{raw_at, text_at};
 use super::super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::error::{Error, Place};
@@ -294,6 +294,10 @@ fn tables(text: &str, figures: &mut Figures, parsed: &mut Parsed) {
         }
         // Words of information hold paths and names of machines beside settings. The JSON of the run has the settings.
         if header.get(1) != Some("Type") {
+            continue;
+        }
+        if let Err(error) = rows::fits(line, header.len(), row.len()) {
+            parsed.left_out.push(error);
             continue;
         }
         let (metric, unit) = (row.get(2).unwrap_or_default(), row.get(3).unwrap_or_default());

@@ -9,7 +9,7 @@
 use csv::StringRecord;
 
 use super::super::figure::{Figure, Scale, excerpt};
-use super::super::rows::Rows;
+use super::super::rows::{self, Rows};
 use super::super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use super::gpus::Gpus;
 use super::{RULE, STAT_KEYS, extra_name, mark, place, summary, tag_and_unit, why_extra};
@@ -98,6 +98,7 @@ pub(super) fn read(file: &mut SourceFile<'_>, rule: &'static str, tool: &'static
             Part::None => {
                 vec![Error::archive("a row is left out").at(Place::Line(line)).detail("no header stands above it")]
             }
+            _ if row.len() != header.len() => rows::fits(line, header.len(), row.len()).err().into_iter().collect(),
             Part::Metrics | Part::Scalars => table.metric(line, &row, &header),
             Part::Gpus => table.gpu(line, &row, &header),
         };
@@ -296,5 +297,20 @@ mod tests {
         assert_eq!(extras, ["gpu1.gpu_power_usage", "gpu1.gpu_power_usage_max"]);
         assert!(parsed.notes[0].starts_with("2 GPUs"), "{:?}", parsed.notes);
         assert!(!format!("{partial:?}").contains("box"), "no host name is taken");
+    }
+
+    #[test]
+    fn a_row_of_another_length_is_left_out_and_named() {
+        let (partial, parsed) =
+            partial("Metric,avg,p50\r\nTime to First Token (ms),12.50,12.00\r\n# remark\r\nA (ms),1\r\n");
+        let faults: Vec<String> = parsed.left_out.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            faults,
+            [
+                "a row is left out\n  where: line 3: expected 3 cells, found 1",
+                "a row is left out\n  where: line 4: expected 3 cells, found 2",
+            ]
+        );
+        assert_eq!((partial.readings.len(), partial.extras.len()), (2, 0));
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::super::at::At;
 use super::super::json;
-use super::super::rows::Rows;
+use super::super::rows::{self, Rows};
 use super::super::sheet::{bool_at, number_at, text_at};
 use super::super::{About, Format, Head, JoinRole, List, Parsed, PartialRun, Record, SourceFile};
 use super::{STAT_KEYS, extra_name, is_metric, tag_of};
@@ -151,6 +151,7 @@ fn of_json(text: &str, slices: &mut Slices) -> Result<(), Error> {
 
 fn of_csv(text: &str, slices: &mut Slices, parsed: &mut Parsed) {
     let mut places: Option<[Option<usize>; 7]> = None;
+    let mut width = 0;
     let mut last = String::new();
     for row in Rows::new(text) {
         let (line, row) = match row {
@@ -163,9 +164,14 @@ fn of_csv(text: &str, slices: &mut Slices, parsed: &mut Parsed) {
         let Some(columns) = places else {
             let of = |name: &str| row.iter().position(|cell| cell == name);
             let [slice, metric, unit, stat, value] = COLUMNS.map(of);
+            width = row.len();
             places = Some([slice, metric, unit, stat, value, of("Start_NS"), of("End_NS")]);
             continue;
         };
+        if let Err(error) = rows::fits(line, width, row.len()) {
+            parsed.left_out.push(error);
+            continue;
+        }
         let [slice, metric, unit, stat, value, start, end] =
             columns.map(|place| place.and_then(|place| row.get(place)).unwrap_or_default());
         if slices.count == 0 || slice != last {
@@ -231,5 +237,15 @@ mod tests {
             assert!(!format!("{partial:?}{parsed:?}").contains("box"));
             assert_eq!(parsed.notes[0], "1 of 2 slices are not whole", "the CSV does not say so, its stamps do");
         }
+    }
+
+    #[test]
+    fn a_row_of_another_length_is_no_slice() {
+        let (partial, parsed) = read(
+            "t.csv",
+            "Timeslice,Start_NS,End_NS,Metric,Unit,Stat,Value\r\n0,1000000000,3000000000,Request Latency,ms,avg,5.50\r\n# remark\r\n",
+        );
+        assert!(parsed.left_out[0].to_string().contains("line 3: expected 7 cells, found 1"), "{:?}", parsed.left_out);
+        assert_eq!(partial.extras[0].value, ExtraValue::Number(1.0), "the number of slices");
     }
 }

@@ -14,6 +14,7 @@ use crate::ingest::figure::{Figure, excerpt, thousands};
 use crate::ingest::json::{self, Kind, Node};
 use crate::ingest::look::{self, unreadable};
 use crate::ingest::report::one_line;
+use crate::ingest::rows::Rows;
 
 /// Most values that are taken of one file.
 const VALUES_MAX: usize = 10_000_000;
@@ -122,17 +123,16 @@ fn by_pointer(file: &mut SourceFile<'_>, pointer: &str) -> Result<Values, String
 
 fn by_column(file: &mut SourceFile<'_>, column: &str) -> Result<Values, String> {
     let text = text_of(file)?;
-    let mut reader = csv::ReaderBuilder::new().flexible(true).comment(Some(b'#')).from_reader(text.as_bytes());
-    let header = reader.headers().map_err(|cause| cause.to_string())?;
-    let Some(place) = header.iter().position(|name| name.trim() == column) else {
-        let known: Vec<&str> = header.iter().map(str::trim).take(12).collect();
+    let mut rows = Rows::new(&text).map(|row| row.map_err(|error| one_line(&error)));
+    let (_, header) = rows.next().unwrap_or_else(|| Ok((1, csv::StringRecord::new())))?;
+    let Some(place) = header.iter().position(|name| name == column) else {
+        let known: Vec<&str> = header.iter().take(12).collect();
         return Err(format!("it has no column '{column}' among {}", excerpt(&known.join(", "))));
     };
     let mut found = Values::default();
-    for row in reader.records() {
-        let row = row.map_err(|cause| cause.to_string())?;
-        let line = row.position().map_or(0, csv::Position::line);
-        if let Some(figure) = row.get(place).and_then(|cell| Figure::parse(cell.trim())) {
+    for row in rows {
+        let (line, row) = row?;
+        if let Some(figure) = row.get(place).and_then(Figure::parse) {
             found.push(figure, line);
         }
     }
@@ -169,4 +169,17 @@ fn whole(file: &mut SourceFile<'_>) -> Result<Values, String> {
     let mut found = Values::default();
     found.push(figure, 1);
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_of_a_table_that_begins_with_a_hash_counts() {
+        let text = "# ttft_ms of each try\nname, ttft_ms\na, 1.5\n#2, 2.5\n# a remark\nc, 3.5\n";
+        let mut input = text.as_bytes();
+        let found = by_column(&mut SourceFile::new("t.csv", text.len() as u64, &mut input), "ttft_ms").unwrap();
+        assert_eq!((found.values, found.last), (vec![1.5, 2.5, 3.5], Some((Some(1), 6))));
+    }
 }

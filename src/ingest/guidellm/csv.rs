@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use super::super::at::At;
 use super::super::json::{self, Kind, Node};
-use super::super::rows::Rows;
+use super::super::rows::{self, Rows};
 use super::super::sheet::{Scale, Sheet, number_at, suffix, text_at};
 use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::measures::{LATENCIES, NOT_STREAMED, RATES, unit_of, why};
@@ -116,6 +116,10 @@ impl Format for GuideLlmCsv {
                 for (column, part) in columns.iter_mut().zip(row.iter()).filter(|(_, part)| !part.is_empty()) {
                     *column = if column.is_empty() { part.to_owned() } else { format!("{column}{PART}{part}") };
                 }
+                continue;
+            }
+            if let Err(error) = rows::fits(line, columns.len(), row.len()) {
+                parsed.left_out.push(error);
                 continue;
             }
             let cells = columns.iter().zip(row.iter()).filter(|(_, cell)| !cell.is_empty());

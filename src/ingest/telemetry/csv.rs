@@ -145,7 +145,8 @@ impl Table {
         while let Some(line) = lines.next_line().map_err(unreadable)? {
             let text = String::from_utf8_lossy(line.bytes);
             let text = text.trim_start_matches('\u{feff}').trim();
-            if text.is_empty() || text.starts_with('#') {
+            // Only above the header a `#` begins a comment.
+            if text.is_empty() || self.header.is_empty() && text.starts_with('#') {
                 continue;
             }
             if self.header.is_empty() {

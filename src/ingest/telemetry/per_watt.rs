@@ -6,9 +6,9 @@
 //! Seen: 2026, GB10. One file that ends behind its header, which says that the script found nothing to write.
 
 use super::plain;
-use crate::error::{Error, Place};
+use crate::error::Error;
 use crate::ingest::figure::{Figure, excerpt};
-use crate::ingest::rows::Rows;
+use crate::ingest::rows::{self, Rows};
 use crate::ingest::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::model::Extra;
 
@@ -67,12 +67,8 @@ impl Format for PerWatt {
                     continue;
                 }
             };
-            if row.len() != header.len() {
-                parsed.left_out.push(Error::archive("a row is left out").at(Place::Line(line)).detail(format!(
-                    "expected {} cells, found {}",
-                    header.len(),
-                    row.len()
-                )));
+            if let Err(error) = rows::fits(line, header.len(), row.len()) {
+                parsed.left_out.push(error);
                 continue;
             }
             let cells: Vec<(&str, &str)> = header.iter().zip(row.iter()).collect();

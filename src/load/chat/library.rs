@@ -26,6 +26,7 @@ use super::faults::Faults;
 use super::generate::{self, Generation, user_turns};
 use super::recorded::{self, Counts, Recorded};
 use super::texts::{Corpus, Texts};
+use crate::archive::given::refuse_endless;
 use crate::error::Error;
 use crate::load::settings::{Cache, ConversationInput, Conversations, Settings, Work};
 use crate::stats::random::{Stream, job_base, mix};
@@ -373,6 +374,7 @@ fn empty(path: &Path) -> Error {
 
 /// A file as text: without a byte order mark, with what is no UTF-8 replaced and said.
 fn text_of(path: &Path, notes: &mut Vec<String>) -> Result<String, Error> {
+    refuse_endless(path)?;
     let bytes = std::fs::read(path).map_err(|cause| {
         Error::usage(format!("cannot read '{}'", path.display()))
             .hint("name an existing file of conversations, a generation file, or a text")

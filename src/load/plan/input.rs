@@ -15,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 use super::prompts::Prompts;
 use super::sharegpt;
 use super::trace::Trace;
+use crate::archive::given::refuse_endless;
 use crate::error::Error;
 use crate::load::chat::{Estimate, Texts as _};
 use crate::load::settings::{Lengths, Settings, Shape, Work};
@@ -62,6 +63,7 @@ impl PlanInput {
     }
 
     fn take(&mut self, path: &Path) -> Result<String, Error> {
+        refuse_endless(path)?;
         let name = path.display();
         let failed = |error| Error::archive(format!("cannot read '{name}'")).because(error);
         let file = fs::File::open(path).map_err(failed)?;

@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use super::{Counter, Origin};
+use crate::archive::given::refuse_endless;
 use crate::error::Error;
 
 /// Counts with a `tokenizer.json`. The only home of the crate that reads it.
@@ -18,6 +19,7 @@ impl Local {
     /// When the file is missing or is not a tokenizer.
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
         let file = if path.is_dir() { path.join("tokenizer.json") } else { path.to_owned() };
+        refuse_endless(&file)?;
         let bytes = std::fs::read(&file).map_err(|error| {
             Error::archive(format!("cannot read '{}'", file.display()))
                 .because(error)

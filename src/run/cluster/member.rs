@@ -40,7 +40,7 @@ use crate::run::mounts::{self, Before};
 use crate::run::nodes::here;
 use crate::run::observed::{Observer, process};
 use crate::run::one::{LOOK, make_folder, own_program, remove_own_program, write_asset};
-use crate::run::{gates, privacy, provenance, state};
+use crate::run::{gates, privacy, provenance, state, utf8};
 use crate::workload;
 use crate::workload::beside::log_tail;
 
@@ -191,6 +191,8 @@ impl Member {
             swept.extend(environment.sweep(host.as_ref(), &begin.archive_id)?);
         }
         let folder = std::env::temp_dir().join(format!("sparkbench-{}-{}", begin.archive_id, self.rank));
+        let remedy = "set TMPDIR on that machine to a folder whose path is UTF-8";
+        utf8::expect(&experiment, &experiment.plan.runs, &folder, host.as_ref(), remedy)?;
         mounts::remove_folder(host.as_ref(), &folder)?;
         // Ours alone: a foreign folder under this name is refused.
         fs::DirBuilder::new()
@@ -265,10 +267,10 @@ impl Member {
         let place = campaign.place(planned);
         mounts::remove_folder(self.host.as_ref(), &place.folder)?;
         make_folder(&place.work)?;
-        let before = Before::look(self.host.as_ref(), &place.folder);
+        let before = Before::look(self.host.as_ref(), &place.folder, &campaign.folder);
         let done = self.attend(planned, &place, &mut wire);
         let host = self.host.as_ref();
-        wire.watched.extend(mounts::undo(host, &before).finding());
+        wire.watched.extend(mounts::undo(host, &before).findings());
         if let Some(campaign) = &mut self.campaign {
             campaign.last_ended = Some(host.monotonic());
         }
@@ -411,7 +413,7 @@ impl Member {
     fn send(&self, folder: &Path) -> Result<(), Error> {
         let unreadable = |cause| Error::archive(format!("cannot read '{}'", folder.display())).because(cause);
         for path in disk::tree(folder).map_err(unreadable)?.files {
-            let mut file = fs::File::open(folder.join(&path)).map_err(unreadable)?;
+            let mut file = disk::open_plain(&folder.join(&path)).map_err(unreadable)?;
             if !self.line.say_behind(&Word::File { path }) {
                 return Ok(());
             }

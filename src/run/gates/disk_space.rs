@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use super::{Context, Gate, Seen, absent};
+use crate::archive::shown;
 use crate::model::Finding;
 
 /// The gate.
@@ -25,12 +26,12 @@ impl Gate for DiskSpace {
             Err(cause) => {
                 return absent(
                     self,
-                    format!("the free space of '{}' cannot be read: {cause}", folder.display()),
+                    format!("the free space of '{}' cannot be read: {cause}", shown(folder)),
                     "put the archive on a local file system that this user may write to",
                 );
             }
         };
-        let reading = format!("{free:.1} GiB free at '{}'", folder.display());
+        let reading = format!("{free:.1} GiB free at '{}'", shown(folder));
         let limit = ctx.gates.disk_free_min_gib;
         if free >= limit {
             Finding::passed(self.name(), reading)

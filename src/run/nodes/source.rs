@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{About, Asked, Entry, list};
+use crate::archive::given::refuse_endless;
 use crate::error::{Error, Kind};
 use crate::host::{Host, Question};
 use crate::plan::suite::NodeSource;
@@ -35,6 +36,7 @@ fn listed(source: &NodeSource, folder: &Path, host: &dyn Host) -> Result<Vec<Ent
         NodeSource::Hosts(names) => Ok(list::names(&names.join(","))),
         NodeSource::Hostfile(file) => {
             let path = folder.join(file);
+            refuse_endless(&path)?;
             let text = std::fs::read_to_string(&path)
                 .map_err(|cause| Error::archive(format!("cannot read '{}'", path.display())).because(cause))?;
             list::hosts_file(&text)

@@ -8,8 +8,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::plan::{ITERATIONS, MOST_ITERATIONS, MOST_SIZE, ProbePlan};
-use crate::archive::FileName;
 use crate::archive::manifest::{CheckWire, ReportWire, SeenWire};
+use crate::archive::{FileName, disk};
 use crate::env::Invocation;
 use crate::error::{Error, Kind as ErrorKind};
 use crate::host::cuda::Precision;
@@ -207,7 +207,7 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
     if length > MOST_BYTES {
         return Err(format!("{length} bytes are more than a probe writes"));
     }
-    std::fs::read(path).map_err(|cause| cause.to_string())
+    disk::read_plain(path).map_err(|cause| cause.to_string())
 }
 
 impl Probe {

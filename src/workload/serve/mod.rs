@@ -39,7 +39,7 @@ use crate::host::net::Listener;
 use crate::host::web::{Tls, Web};
 use crate::load::session::{headers, passes};
 use crate::load::suite::{Planned, Role};
-use crate::plan::{Model, Reader};
+use crate::plan::{Fault, Model, Reader};
 
 use attach::Attach;
 use loader::Loader;
@@ -212,6 +212,15 @@ impl Workload for Serve {
 
     fn needs_own_program(&self) -> bool {
         command::name_own_program(self.argv.iter().chain(&self.worker).chain(self.env.values()))
+    }
+
+    fn names_folder(&self) -> bool {
+        let started = self.argv.iter().chain(&self.worker).chain(self.env.values());
+        !self.attached() && command::name_folder(started)
+    }
+
+    fn warnings(&self) -> &[Fault] {
+        self.assets.left_out()
     }
 
     fn program(&self) -> Option<&str> {

@@ -3,7 +3,6 @@
 //! In:  a [`Web`], the run's folder.  Out: how long it took, or why it is not ready.
 //! Not here: the requests after that.
 
-use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -11,6 +10,7 @@ use std::time::Duration;
 
 use regex::Regex;
 
+use crate::archive::disk;
 use crate::env::Place;
 use crate::host::web::Web;
 use crate::load::server;
@@ -134,7 +134,7 @@ impl Log {
     fn finds(&mut self, pattern: &Regex) -> bool {
         loop {
             let mut bytes = Vec::new();
-            let read = File::open(&self.path).and_then(|mut file| {
+            let read = disk::open_plain(&self.path).and_then(|mut file| {
                 file.seek(SeekFrom::Start(self.seen))?;
                 file.take(PIECE).read_to_end(&mut bytes)
             });

@@ -2,7 +2,10 @@
 
 #![cfg(all(feature = "collect", target_os = "linux"))]
 
+#[cfg(feature = "analyse")]
+mod archive_opens;
 mod asked;
+mod collect_host;
 #[cfg(feature = "analyse")]
 mod decided;
 mod full_disk;

@@ -104,3 +104,13 @@ fn a_scrape_without_a_phase_is_none_of_the_measured_phase() {
     let older = parse(&[line("", 1), line("", 2)]);
     assert_eq!((named(&older).len(), older.notes[0].split(". ").next()), (2, Some("2 scrapes, without phases")));
 }
+
+#[test]
+fn a_row_of_another_length_is_left_out_and_named() {
+    let text = "# aiperf_version: 0.13.0\nEndpoint,Type,Metric,Unit,avg,Description\nbox:1,gauge,a,ratio,0.5,Usage\n# remark\n";
+    let mut input = text.as_bytes();
+    let parsed =
+        Server.parse(&mut SourceFile::new("server_metrics_export.csv", text.len() as u64, &mut input)).unwrap();
+    let faults: Vec<String> = parsed.left_out.iter().map(ToString::to_string).collect();
+    assert_eq!(faults, ["a row is left out\n  where: line 4: expected 6 cells, found 1"]);
+}

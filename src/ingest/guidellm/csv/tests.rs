@@ -93,3 +93,14 @@ fn a_row_without_a_success_has_no_metric() {
     );
     assert!(partial.readings.is_empty() && matches!(partial.status, Some(Status::Failed(_))), "{partial:?}");
 }
+
+#[test]
+fn a_row_of_another_length_is_left_out_and_named() {
+    let (_, parsed) = read(
+        "Type,Run Id,Id,Name,Successful Requests,Successful Request latency mean,Errored Requests,Incomplete Requests\n\
+         generative_benchmark,r,i,x,4,0.5,0,0\n# remark\n",
+    );
+    let faults: Vec<String> = parsed.left_out.iter().map(ToString::to_string).collect();
+    assert_eq!(faults, ["a row is left out\n  where: line 3: expected 8 cells, found 1"]);
+    assert!(parsed.records.is_empty(), "it is no run: {:?}", parsed.records);
+}

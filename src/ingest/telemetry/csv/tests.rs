@@ -171,3 +171,12 @@ fn tables_of_other_things_are_not_taken() {
         assert!(!SmiCsv.sniff(&head) && !Script.sniff(&head), "{text}");
     }
 }
+
+#[test]
+fn only_above_the_header_a_hash_begins_a_comment() {
+    let (partial, parsed) =
+        read("# a note\ntimestamp, power.draw [W]\n2026/09/25 03:21:37, 5 W\n# a remark\n2026/09/25 03:21:38, 6 W\n");
+    assert_eq!(partial.telemetry.len(), 2);
+    let faults = faults(&parsed);
+    assert!(faults[0].contains("line 4: expected 2 cells, found 1"), "{faults:?}");
+}

@@ -1,0 +1,179 @@
+//! Secrets of YAML on the lines below their name: blocks (`password: |`, `>-`) and lists.
+//!
+//! In:  bytes, the place of a colon, the kind that the name before it speaks of.  Out: [`Hit`], with every line in its place.
+//! Not here: values on the line of their name (see `scan`).
+//!
+//! Words in YAML have no end of their own: the indentation of the lines tells it. So the name must begin its line, behind blanks and the
+//! dashes of lists alone. Prose and logs have other words before it.
+//!
+//! Source: YAML 1.2.2, sections 8.1 (blocks) and 8.2.1 (lists).
+
+use std::borrow::Cow;
+
+use super::names;
+use super::scan::{Hit, VALUE_LEAST, in_name, is_drawn, tag};
+
+/// Longest beginning of a line that is looked back at.
+const LINE: usize = 256;
+
+/// Everything below `password: |`, each line on its own. `sign` is the colon, `from` is behind the `|` or `>`.
+pub(super) fn block(text: &[u8], sign: usize, from: usize, kind: &'static str) -> Option<Hit<'static>> {
+    let (column, _) = named(text, sign)?;
+    let lines = Lines::of(text, from)?;
+    let signs = lines.first.iter().take_while(|byte| b"+-123456789".contains(byte)).count();
+    is_end(lines.first.get(signs..)?).then_some(())?;
+    let mut found = Found::new(kind);
+    for line in lines {
+        if line.value.is_empty() {
+            continue;
+        }
+        if line.indent <= column {
+            break;
+        }
+        found.add(text, line.start, line.start + line.value.len());
+    }
+    found.hit()
+}
+
+/// Every item of the list below `passwords:`. `sign` is the colon. Items with further names are left alone, as is a sentence. Below a name
+/// that may head a list of names (`secrets`, `cookies`, `COLUMN_KEYS`), an item must look drawn.
+pub(super) fn list(text: &[u8], sign: usize, kind: &'static str) -> Option<Hit<'static>> {
+    let (column, name) = named(text, sign)?;
+    let lines = Lines::of(text, sign + 1)?;
+    is_end(lines.first).then_some(())?;
+    let shouted = !name.iter().any(u8::is_ascii_lowercase);
+    let sure = kind == "password" || (matches!(kind, "token" | "key") && !shouted);
+    let mut found = Found::new(kind);
+    let mut indent = None;
+    for line in lines {
+        if line.value.is_empty() || line.value.starts_with(b"#") {
+            continue;
+        }
+        let of_items = *indent.get_or_insert(line.indent);
+        if line.indent < column || line.indent < of_items {
+            break;
+        }
+        if line.indent > of_items {
+            continue;
+        }
+        let Some(item) = line.value.strip_prefix(b"-").filter(|item| item.first() == Some(&b' ')) else { break };
+        let start = line.start + 1 + (item.len() - item.trim_ascii_start().len());
+        if let Some((start, end)) = scalar(text, start, line.start + line.value.len())
+            && text.get(start..end).is_some_and(|value| sure || is_drawn("", value))
+        {
+            found.add(text, start, end);
+        }
+    }
+    found.hit()
+}
+
+/// Where the text of an item stands: between its quotes, or one word.
+fn scalar(text: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
+    let item = text.get(start..end)?;
+    let (from, length) = match *item.first()? {
+        quote @ (b'"' | b'\'') => (1, item.get(1..)?.iter().rposition(|byte| *byte == quote)?),
+        b'[' | b'{' | b'&' | b'*' | b'!' | b'|' | b'>' | b'-' => return None,
+        _ => (0, item.iter().take_while(|byte| !byte.is_ascii_whitespace()).count()),
+    };
+    let value = item.get(from..from + length)?;
+    let of_mapping = from == 0 && value.ends_with(b":");
+    (is_end(item.get(2 * from + length..)?) && !of_mapping).then_some((start + from, start + from + length))
+}
+
+/// Whether nothing more stands in a line but a comment.
+fn is_end(rest: &[u8]) -> bool {
+    let text = rest.trim_ascii();
+    text.is_empty() || (text.starts_with(b"#") && !rest.starts_with(b"#"))
+}
+
+/// Whether the name before a colon begins its line, as in YAML.
+pub(super) fn begins_line(text: &[u8], sign: usize) -> bool {
+    named(text, sign).is_some()
+}
+
+/// The name before a colon, and where in its line it begins, in bytes. Nothing but blanks and dashes of lists may stand before it.
+fn named(text: &[u8], sign: usize) -> Option<(usize, &[u8])> {
+    let back = text.get(sign.saturating_sub(LINE)..sign)?;
+    let line = back.rsplit(|byte| *byte == b'\n').next()?;
+    // The beginning of the line must be in sight.
+    (line.len() < back.len() || back.len() == sign).then_some(())?;
+    let column = line.iter().position(|byte| !b" -".contains(byte))?;
+    let name = line.get(column..)?.trim_ascii_end();
+    name.iter().all(|byte| in_name(*byte) || b"\"'.".contains(byte)).then_some((column, name))
+}
+
+/// Lines below a place.
+struct Lines<'t> {
+    text: &'t [u8],
+    /// Rest of the line of that place.
+    first: &'t [u8],
+    at: usize,
+}
+
+/// One of them.
+struct Line<'t> {
+    /// Blanks before its text.
+    indent: usize,
+    /// Where its text begins.
+    start: usize,
+    /// Without blanks around it.
+    value: &'t [u8],
+}
+
+impl<'t> Lines<'t> {
+    /// None where no line follows.
+    fn of(text: &'t [u8], from: usize) -> Option<Self> {
+        let rest = text.get(from..)?;
+        let first = rest.get(..rest.iter().position(|byte| *byte == b'\n')?)?;
+        Some(Self { text, first, at: from + first.len() + 1 })
+    }
+}
+
+impl<'t> Iterator for Lines<'t> {
+    type Item = Line<'t>;
+
+    fn next(&mut self) -> Option<Line<'t>> {
+        let rest = self.text.get(self.at..).filter(|rest| !rest.is_empty())?;
+        let line = rest.split(|byte| *byte == b'\n').next()?;
+        let start = self.at + (line.len() - line.trim_ascii_start().len());
+        self.at += line.len() + 1;
+        let indent = line.iter().take_while(|byte| **byte == b' ').count();
+        Some(Line { indent, start, value: line.trim_ascii() })
+    }
+}
+
+/// What is replaced, together with what stands between.
+struct Found {
+    kind: &'static str,
+    start: Option<usize>,
+    end: usize,
+    with: Vec<u8>,
+    /// Bytes of it that say something.
+    secret: usize,
+}
+
+impl Found {
+    const fn new(kind: &'static str) -> Self {
+        Self { kind, start: None, end: 0, with: Vec::new(), secret: 0 }
+    }
+
+    fn add(&mut self, text: &[u8], start: usize, end: usize) {
+        let value = text.get(start..end).unwrap_or_default();
+        if names::is_void(value) || names::is_count(self.kind, value) {
+            return;
+        }
+        if self.start.is_none() {
+            self.start = Some(start);
+        } else {
+            self.with.extend_from_slice(text.get(self.end..start).unwrap_or_default());
+        }
+        self.with.extend_from_slice(tag(self.kind).as_bytes());
+        self.secret += value.len();
+        self.end = end;
+    }
+
+    fn hit(self) -> Option<Hit<'static>> {
+        let start = self.start.filter(|_| self.secret >= VALUE_LEAST)?;
+        Some(Hit { with: Cow::Owned(self.with), ..Hit::closed(start, self.end, self.kind) })
+    }
+}
