@@ -25,7 +25,11 @@ pub(crate) fn load(path: &Path) -> Result<Experiment, Error> {
             .hint("write a suite to start from with 'sparkbench init', or take one of those in suites/")
             .because(cause)
     };
-    refuse_endless(path).map_err(|refused| Error { kind: Kind::Usage, ..refused })?;
+    refuse_endless(path).map_err(|mut refused| {
+        // As every other suite that cannot be read.
+        refused.kind = Kind::Usage;
+        refused
+    })?;
     let mut bytes = Vec::new();
     // Bounded while reading and not by the size told: a pipe tells none.
     File::open(path).map_err(failed)?.take(SUITE_LIMIT + 1).read_to_end(&mut bytes).map_err(failed)?;

@@ -56,7 +56,7 @@ pub(super) fn expect(
     let commands = experiment.suite.metrics.iter().filter(|(_, custom)| !custom.command.is_empty());
     need_folder.extend(commands.map(|(name, _)| format!("the command of metric '{name}'")));
     refuse(folder, "where runs are kept", need_folder, remedy)?;
-    refuse(&program, "of this program", need_program, "start sparkbench from a folder whose path is UTF-8")
+    refuse(&program, "of this program", need_program, "begin in a folder whose path is UTF-8")
 }
 
 fn refuse(path: &Path, what: &str, needed: BTreeSet<String>, remedy: &str) -> Result<(), Error> {

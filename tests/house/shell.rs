@@ -87,6 +87,7 @@ const OF_OTHERS: &[(&str, &[&str], &str)] = &[
     ("run/gates/", &["gpus", "cap-add"], "docker run"),
     ("host/cuda/", &["gpus"], "docker run"),
     ("run/gates/memory_available.rs", &["sort"], "ps"),
+    ("run/mounts.rs", &["recursive", "lazy"], "umount"),
     ("load/session/", &["max-model-len"], "vllm serve"),
 ];
 

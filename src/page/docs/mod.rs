@@ -35,6 +35,7 @@ macro_rules! chapters {
 /// Every page, in the order of the index. A test compares this list with the index and with the folder.
 static MANUAL: &[Chapter] = chapters! {
     "Tutorials": [
+        "analyse-a-folder",
         "compare-two-folders",
         "measure-a-server",
         "does-docker-cost-anything",
@@ -42,6 +43,7 @@ static MANUAL: &[Chapter] = chapters! {
         "publish-with-github-pages",
     ],
     "Guides": [
+        "collect",
         "sequential",
         "cluster",
         "history",
@@ -51,6 +53,8 @@ static MANUAL: &[Chapter] = chapters! {
         "publishing",
     ],
     "Reference": [
+        "commands",
+        "site",
         "suite",
         "environments",
         "workloads",
@@ -64,6 +68,8 @@ static MANUAL: &[Chapter] = chapters! {
         "definitions",
         "physics-and-cost",
         "downloads",
+        "campaigns",
+        "limits",
     ],
 };
 

@@ -34,9 +34,7 @@ impl Trap for ArchiveChanged {
          short, or a disk may have failed. Nobody can tell which from the file alone. So nothing is concluded from its cell.\n\n\
          Every hash that stands beside a file is compared with the file as it is read: those of the journal, of the seal, of each \
          'run.json', of lists such as 'SHA256SUMS', and of 'NAME.sha256'. What a killed collector left unfinished is a warning. Where no \
-         hash was recorded, nothing is compared.\n\n\
-         What the owner of an archive gave up as lost is on record there and fires nothing. A lost run has no result. It is listed with the \
-         planned runs of its campaign, and the front page counts it.\n\n\
+         hash was recorded, nothing is compared. A loss that its owner accepted is on record, and the front page counts it.\n\n\
          Restore the files from a copy. 'sparkbench verify' checks an archive to the last byte. Keep results read-only once they are \
          complete, and put corrections into labels."
             .to_owned()

@@ -156,15 +156,16 @@ fn an_archive_that_turns_read_only_is_told_and_gone_on_with() {
     // Made read-only beside it first: laid over the archive writable, the collector could open a file through it before it turns.
     let beside = folder.path().join("read-only");
     fs::create_dir(&beside).unwrap();
-    mount(&["--bind"], &[&archive, &beside]);
+    // Over the disk and not over the archive: what is new in the archive is taken for the run's, and taken away.
+    mount(&["--bind"], &[&disk.0, &beside]);
     mount(&["-o", "remount,bind,ro"], &[&beside]);
-    mount(&["--bind"], &[&beside, &archive]);
+    mount(&["--bind"], &[&beside, &disk.0]);
     fs::write(&go, "").unwrap();
     collector.end().expect(5).complains(&["read-only", "--resume"]);
     expect_no_process(&left::archive_id(&archive).unwrap());
     // And from the start on.
     collect(folder.path(), &archive).expect(5).complains(&["read-only", "--resume"]);
-    for mounted in [&archive, &beside] {
+    for mounted in [&disk.0, &beside] {
         // Also where somebody is just looking around in it.
         assert!(Command::new("umount").arg("--lazy").arg(mounted).status().unwrap().success());
     }
