@@ -12,6 +12,8 @@
 //!
 //! Hashes of commits are left alone. They link to a commit of the same repository, call nobody, and are there to be copied.
 
+use std::path::Path;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -180,6 +182,26 @@ pub fn is_formula(text: &str) -> bool {
             .starts_with(['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'])
 }
 
+/// A path as it can be typed into a shell. Bytes that are no text, and control characters, are written in the way of Bash, Zsh and POSIX 2024.
+pub fn shell(path: &Path) -> String {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+,:@%".contains(byte);
+    if !bytes.is_empty() && bytes.iter().all(is_plain) {
+        return String::from_utf8_lossy(bytes).into_owned();
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !text.chars().any(char::is_control) => format!("'{}'", text.replace('\'', r"'\''")),
+        _ => {
+            let letter = |byte: &u8| match byte {
+                b'\'' | b'\\' => format!("\\{}", char::from(*byte)),
+                b' '..=b'~' => char::from(*byte).to_string(),
+                _ => format!("\\x{byte:02x}"),
+            };
+            format!("$'{}'", bytes.iter().map(letter).collect::<String>())
+        }
+    }
+}
+
 /// A plain name (a slug, an id) that a file or a folder can have on every system. One that is too long keeps its beginning and gets a hash
 /// of the whole, so that two of one beginning stay two. Every other name stays as it is.
 pub fn file_name(name: &str) -> String {
@@ -216,6 +238,19 @@ mod tests {
             }
         }
         texts
+    }
+
+    #[test]
+    fn a_path_can_be_typed_into_a_shell_whatever_it_holds() {
+        for (path, typed) in [
+            ("/a/b-1", "/a/b-1"),
+            ("/a b", "'/a b'"),
+            ("/el'se x", r"'/el'\''se x'"),
+            ("a\n'\\", r"$'a\x0a\'\\'"),
+            ("", "''"),
+        ] {
+            assert_eq!(shell(Path::new(path)), typed);
+        }
     }
 
     #[test]

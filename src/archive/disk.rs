@@ -172,13 +172,21 @@ pub(super) fn expect_plain(kind: FileType) -> io::Result<()> {
 /// `InvalidData` for what is no plain file, with what it is. Other errors of the file system.
 pub fn open_plain(path: &Path) -> io::Result<File> {
     // Asked first, because opening a device can do something to it.
-    expect_plain(fs::metadata(path)?.file_type())?;
+    expect_plain(fs::metadata(path).map_err(no_loop)?.file_type())?;
     let mut options = OpenOptions::new();
     never_waits(options.read(true));
     let file = options.open(path)?;
     // Somebody can have put something else there in between.
     expect_plain(file.metadata()?.file_type())?;
     Ok(file)
+}
+
+/// A link that leads to itself is no file, as other links to nothing plain.
+fn no_loop(cause: io::Error) -> io::Error {
+    if cause.kind().to_string().contains("filesystem loop") {
+        return io::Error::new(io::ErrorKind::InvalidData, "it is a link that leads to itself, not a file");
+    }
+    cause
 }
 
 /// An open that does not wait for the other end of a pipe. For plain files it changes nothing.
@@ -278,6 +286,9 @@ pub fn explained(error: Error, kind: io::ErrorKind, safe: &str) -> Error {
         ),
         io::ErrorKind::PermissionDenied => {
             ("permission is denied", format!("give this user write access to the archive, then {again}"))
+        }
+        io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+            ("something that is no folder is in the way", "give another folder with --archive".to_owned())
         }
         io::ErrorKind::NotFound => {
             let hint =

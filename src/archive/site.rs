@@ -81,7 +81,11 @@ impl SiteLock {
             }
             // Its content is that of its holder until the lock is taken.
             let mut options = OpenOptions::new();
+            stays_here(&mut options);
             let file = options.read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
+            if !file.metadata().is_ok_and(|meta| meta.is_file()) {
+                return Err(Error::archive(format!("'{}' is no file", shown(&path))).hint("move it away"));
+            }
             match file.try_lock() {
                 Ok(()) if is_at(&file, &path) => {
                     note(&file, stays);
@@ -219,6 +223,17 @@ pub fn exchange(fresh: &Path, dir: &Path) -> io::Result<bool> {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn exchange(_: &Path, _: &Path) -> io::Result<bool> {
     Ok(false)
+}
+
+/// An open that follows no link and waits for no pipe: somebody else can have put either there.
+fn stays_here(options: &mut OpenOptions) {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.custom_flags((nix::fcntl::OFlag::O_NOFOLLOW | nix::fcntl::OFlag::O_NONBLOCK).bits());
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = options;
 }
 
 #[cfg(test)]

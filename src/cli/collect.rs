@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex};
 use indicatif::ProgressBar;
 
 use super::talk::Talk;
-use super::{Outcome, print, suite, typed};
+use super::{Outcome, print, suite};
 use crate::archive::shown;
 use crate::error::{Error, Kind};
+use crate::escape::shell;
 use crate::host::Host;
 use crate::host::machine::Machine;
 use crate::ingest::slug;
@@ -63,7 +64,7 @@ pub(crate) fn run(args: &Collect, talk: &Talk) -> Result<Outcome, Error> {
     experiment.warnings.iter().for_each(|warning| talk.warn(&warning.to_string()));
     if args.dry_run {
         print(&campaign::dry_run(&experiment, &args.only)?)?;
-        talk.say(&format!("next: sparkbench check {}", typed(&args.suite)));
+        talk.say(&format!("next: sparkbench check {}", shell(&args.suite)));
         return Ok(Outcome::Done);
     }
     let archive = folder(args, &experiment)?;
@@ -119,7 +120,7 @@ fn report(summary: &Summary, archive: &Path, suite: &Path, talk: &Talk) -> Resul
             talk.say(&format!("{} {were} lost after that look and will not be measured again", count(lost)));
         }
     }
-    let go_on = format!("sparkbench collect {} --archive {} --resume", typed(suite), typed(archive));
+    let go_on = format!("sparkbench collect {} --archive {} --resume", shell(suite), shell(archive));
     if summary.interrupted {
         return Err(Error::new(Kind::Workload, "stopped before the end, every finished run is archived").hint(go_on));
     }
@@ -129,7 +130,7 @@ fn report(summary: &Summary, archive: &Path, suite: &Path, talk: &Talk) -> Resul
         return Err(Error::new(Kind::Workload, format!("run '{id}' failed: {why}{others}"))
             .hint(format!("read its logs in '{}'", shown(&archive.join("runs").join(id)))));
     }
-    talk.say(&format!("next: sparkbench analyse {}", typed(archive)));
+    talk.say(&format!("next: sparkbench analyse {}", shell(archive)));
     Ok(Outcome::Done)
 }
 

@@ -64,7 +64,6 @@ pub(crate) mod verify;
 mod versions;
 
 use std::io::Write as _;
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{ColorChoice, CommandFactory as _, Parser, Subcommand};
@@ -249,13 +248,6 @@ fn columns(rows: &[Vec<String>]) -> String {
         format!("{}\n", padded.join("  ").trim_end())
     };
     rows.iter().map(line).collect()
-}
-
-/// A path as it can be typed into a shell.
-fn typed(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+,:@%".contains(letter);
-    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 /// Writes results to standard output. A reader that went away (`| head`) is no error.

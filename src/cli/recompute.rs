@@ -49,7 +49,8 @@ pub(super) struct Given<'a> {
 pub(super) fn recompute(site: &Path, archive: &[PathBuf], given: &Given<'_>, talk: &Talk) -> Result<Recomputed, Error> {
     let file = site.join(ANALYSIS);
     let unread = |what: &str| Error::archive(format!("{what}, '{}'", file.display()));
-    let bytes = std::fs::read(&file).map_err(|cause| unread("cannot read the analysis of the site").because(cause))?;
+    let bytes = crate::archive::disk::read_plain(&file)
+        .map_err(|cause| unread("cannot read the analysis of the site").because(cause))?;
     let said: Value = serde_json::from_slice(&bytes)
         .map_err(|cause| unread("the analysis of the site is not JSON").because(cause))?;
     let Some(settings) = said.get("settings") else {

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::print;
 use super::talk::Talk;
-use super::{print, typed};
 use crate::archive::manifest::{CAMPAIGN_FILE, JOURNAL_FILE};
 #[cfg(feature = "analyse")]
 use crate::archive::verify::Mismatch;
 use crate::archive::verify::{Kind, Remedy, Runs, State, Verified, verify};
 use crate::error::Error;
+use crate::escape::shell;
 
 /// Check every byte of an archive or a site against its hashes
 ///
@@ -86,7 +87,7 @@ pub(crate) fn run(args: &Verify, talk: &Talk) -> Result<(), Error> {
 
 /// The command that goes on with the campaign of an archive.
 fn resume(archive: &Path) -> String {
-    format!("sparkbench collect SUITE --archive {} --resume", typed(archive))
+    format!("sparkbench collect SUITE --archive {} --resume", shell(archive))
 }
 
 /// What mends the flaws. What a crash left and what was changed afterwards need different things, and one archive can have both.

@@ -40,6 +40,9 @@ pub trait Kind: Sync {
     fn read(&self, settings: &mut Reader<'_>, folder: &Path) -> Option<Box<dyn Environment>>;
 }
 
+/// The kind of an environment whose programs run as they are, in the mount namespace of the machine.
+pub const NATIVE: &str = "native";
+
 /// One environment of a suite.
 pub trait Environment: Send + Sync {
     /// Name of its kind.

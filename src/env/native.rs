@@ -21,7 +21,7 @@ pub(super) struct Native;
 
 impl Kind for Native {
     fn name(&self) -> &'static str {
-        "native"
+        super::NATIVE
     }
 
     fn read(&self, settings: &mut Reader<'_>, folder: &Path) -> Option<Box<dyn Environment>> {

@@ -347,6 +347,11 @@ fn trust(tls: &Tls) -> Result<TlsConfig, Error> {
     let certificates: Vec<Certificate<'static>> = match &tls.ca_file {
         Some(path) => {
             let name = path.display();
+            // A pipe would be waited for, and a device can be endless.
+            if fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
+                return Err(Error::usage(format!("'{name}' is not a regular file"))
+                    .hint("give a file in PEM format, with read access"));
+            }
             let bytes = fs::read(path).map_err(|error| {
                 Error::usage(format!("cannot read the certificate authorities in '{name}'"))
                     .because(error)

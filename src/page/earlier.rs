@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::data::hex;
 use super::publish::version::{DIGITS, Earlier, SCHEMA, Version};
+use crate::archive::disk::read_plain;
 use crate::archive::shown;
 use crate::error::Error;
 
@@ -104,7 +105,8 @@ fn one(folder: &Path, name: &str) -> Result<Earlier, Error> {
             .detail(what)
             .hint("bring it back from a copy, or remove its folder if it shall be forgotten")
     };
-    let read = |file: &str| fs::read(folder.join(file)).map_err(|e| changed(format!("'{file}' cannot be read: {e}")));
+    let read =
+        |file: &str| read_plain(&folder.join(file)).map_err(|e| changed(format!("'{file}' cannot be read: {e}")));
     let version: Version =
         serde_json::from_slice(&read("index.json")?).map_err(|e| changed(format!("'index.json' is no record: {e}")))?;
     if version.schema != SCHEMA {

@@ -15,6 +15,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use super::Page;
 use super::earlier;
 use super::write::{fault, is_ours};
+use crate::archive::disk::read_plain;
 use crate::archive::disk::{self, Tree};
 use crate::archive::{FileName, shown};
 use crate::error::Error;
@@ -194,14 +195,15 @@ fn listed(dir: &Path) -> Result<BTreeMap<String, String>, Error> {
         return Ok(BTreeMap::new());
     }
     let path = dir.join(LIST);
-    let text = fs::read_to_string(&path).map_err(|cause| {
-        Error::archive(format!("cannot read '{}'", shown(&path)))
+    let text =
+        read_plain(&path).and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other)).map_err(|cause| {
+            Error::archive(format!("cannot read '{}'", shown(&path)))
             .detail(
                 "it lists what this program wrote into the site. Without it, pages look like files of somebody else",
             )
             .hint("bring it back from a copy. Or move your own files out of the folder, then remove the folder")
             .because(cause)
-    })?;
+        })?;
     let entries = text.lines().filter_map(|line| line.split_once("  "));
     Ok(entries.map(|(sha256, path)| (path.to_owned(), sha256.to_owned())).collect())
 }

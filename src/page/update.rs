@@ -20,6 +20,7 @@ use super::memory::Sheet;
 use super::others::{LIST as LAST, Others, in_the_way_of_a_page};
 use super::write::{fault, is_ours, plain, settle};
 use crate::archive::FileName;
+use crate::archive::disk::read_plain;
 use crate::archive::disk::sha256_of;
 use crate::error::Error;
 
@@ -119,7 +120,7 @@ fn make_way(dir: &Path, new: &[&Arc<Sheet>]) -> Result<(), Error> {
 fn list(dir: &Path, new: &[&Arc<Sheet>], written: &Written) -> Result<(), Error> {
     let path = plain(dir, LAST)?;
     // Versions that were published are in the list and not among the files of this site.
-    let old = fs::read_to_string(&path).unwrap_or_default();
+    let old = read_plain(&path).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
     let mut lines: BTreeMap<&str, &str> =
         old.lines().filter_map(|line| line.split_once("  ")).map(|(hash, path)| (path, hash)).collect();
     lines.extend(

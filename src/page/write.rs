@@ -12,6 +12,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::others::Others;
 use super::{Page, earlier};
+use crate::archive::disk::open_plain;
 use crate::archive::shown;
 use crate::archive::site::exchange;
 use crate::error::Error;
@@ -123,7 +124,7 @@ pub(super) fn is_ours(dir: &Path) -> bool {
     use io::Read;
     const HEAD: u64 = 256;
     let mut head = Vec::new();
-    let read = fs::File::open(dir.join(MARK)).and_then(|file| file.take(HEAD).read_to_end(&mut head));
+    let read = open_plain(&dir.join(MARK)).and_then(|file| file.take(HEAD).read_to_end(&mut head));
     read.is_ok() && String::from_utf8_lossy(&head).contains("sparkbench.analysis/")
 }
 

@@ -17,10 +17,10 @@ use super::one::Ran;
 use super::record::{self, Found};
 use super::{Judge, Watcher, gates, mounts, privacy, provenance, telemetry, utf8};
 use crate::archive::journal::{self, Event, Moment};
-use crate::archive::manifest::{CampaignWire, PlannedRun};
+use crate::archive::manifest::{CAMPAIGN_FILE, CampaignWire, PlannedRun};
 use crate::archive::mask::Veil;
-use crate::archive::writer::{Session, Writer, expect_campaign, read_campaign};
-use crate::archive::{Progress, Retention, shown};
+use crate::archive::writer::{OF_THE_DISK, Session, Writer, expect_campaign, read_campaign};
+use crate::archive::{FileName, Progress, Retention, shown};
 use crate::error::{Error, Kind};
 use crate::host::Host;
 use crate::host::gpu::{SharedGpu, open};
@@ -160,6 +160,9 @@ fn collect_unveiled(
     let mut opened = open::open(host, &settings.gpu, settings.gpu_index, finest(experiment));
     let sight = Sight { gpu: opened.share(), no_gpu: opened.why(), printed: opened.raw };
     let clock = || moment(host.as_ref());
+    if options.resume {
+        mounts::expect_whole(host.as_ref(), &options.archive, holds(&options.archive).is_some())?;
+    }
     let begun = if options.resume { begun(&options.archive)? } else { None };
     let resumed = begun.is_some();
     let (mut cluster, mut there_now) = (None, Trees::new());
@@ -506,8 +509,13 @@ fn session<'a>(
 
 /// The campaign that was begun in a folder. Nothing where none was.
 fn begun(archive: &Path) -> Result<Option<CampaignWire>, Error> {
-    let held = std::fs::read_dir(archive).is_ok_and(|mut entries| entries.next().is_some());
-    if held { read_campaign(archive).map(Some) } else { Ok(None) }
+    if holds(archive).is_some() { read_campaign(archive).map(Some) } else { Ok(None) }
+}
+
+/// Something that lies in a folder. Nothing in an empty one, and in one that does not exist.
+fn holds(folder: &Path) -> Option<FileName> {
+    let entries = std::fs::read_dir(folder).ok()?.flatten();
+    entries.map(|entry| FileName::new(entry.file_name().as_encoded_bytes())).find(|name| *name != OF_THE_DISK)
 }
 
 /// Whether the campaign of a folder came to its end. One whose journal cannot be read did not.
@@ -535,11 +543,13 @@ fn checking(watcher: &dyn Watcher) -> impl FnMut(u64, u64) {
 
 /// Said before hours of pre-flight and not after.
 fn expect_free(archive: &Path) -> Result<(), Error> {
-    if std::fs::read_dir(archive).is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(Error::usage(format!("'{}' is not empty", shown(archive)))
-            .hint("continue with --resume, or choose another folder with --archive DIR"));
-    }
-    Ok(())
+    let Some(held) = holds(archive) else { return Ok(()) };
+    let failed = Error::usage(format!("'{}' is not empty", shown(archive)));
+    Err(if archive.join(CAMPAIGN_FILE).exists() {
+        failed.hint("continue with --resume, or choose another folder with --archive DIR")
+    } else {
+        failed.detail(format!("it holds '{held}'")).hint("choose another folder with --archive DIR")
+    })
 }
 
 fn same_suite(experiment: &Experiment, wire: &CampaignWire, archive: &Path) -> Result<(), Error> {

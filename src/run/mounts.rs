@@ -16,6 +16,7 @@ use super::Watcher;
 use crate::archive::shown;
 use crate::archive::writer::{PARENTS, unfinished};
 use crate::error::Error;
+use crate::escape::shell;
 use crate::host::{Host, Mounted};
 use crate::model::Finding;
 
@@ -26,11 +27,25 @@ const LEFT: &str = "left-mounted";
 const ELSEWHERE: &str = "mounted-elsewhere";
 
 /// Where container engines and logins mount for themselves, whatever a run does.
-const OF_OTHERS: [&str; 6] =
-    ["/run/containerd", "/run/docker", "/run/user", "/var/lib/containerd", "/var/lib/containers", "/var/lib/docker"];
+const OF_OTHERS: [&str; 11] = [
+    "/media",
+    "/run/containerd",
+    "/run/credentials",
+    "/run/docker",
+    "/run/k3s",
+    "/run/user",
+    "/snap",
+    "/var/lib/containerd",
+    "/var/lib/containers",
+    "/var/lib/docker",
+    "/var/lib/kubelet",
+];
 
-/// A name for a namespace. It holds no files.
-const NAMESPACE: &str = "nsfs";
+/// Types that the kernel mounts by itself when somebody looks, and names of namespaces, which hold no files.
+const BY_THEMSELVES: [&str; 5] = ["autofs", "binfmt_misc", "debugfs", "nsfs", "tracefs"];
+
+/// Type of the root of a container, and parts of the paths where engines put them.
+const OF_CONTAINERS: (&str, [&str; 2]) = ("overlay", ["overlay", "overlay2"]);
 
 /// Most mounts that a message names.
 const NAMED: usize = 3;
@@ -160,6 +175,34 @@ pub(super) fn undo(host: &dyn Host, before: &Before) -> Undone {
     undone
 }
 
+/// Refuses an archive of which a part is hidden by a mount, before anything in it is read or written. What is mounted in the folder of a run
+/// that was interrupted is of that run, and is taken away later ([`undo_interrupted`]). `holds`: whether a campaign is there to be seen.
+///
+/// # Errors
+/// When something is mounted below the archive. Also on it, where no campaign is to be seen.
+pub(super) fn expect_whole(host: &dyn Host, archive: &Path, holds: bool) -> Result<(), Error> {
+    let Ok(archive) = archive.canonicalize() else { return Ok(()) };
+    let is_of_a_run = |mounted: &Mounted| {
+        PARENTS.iter().any(|parent| {
+            let below = mounted.at.strip_prefix(archive.join(parent)).ok();
+            let name =
+                below.and_then(|below| below.components().next()).map(|first| first.as_os_str().to_string_lossy());
+            name.is_some_and(|name| unfinished(&name).is_some())
+        })
+    };
+    // Without the table nobody knows. What is written is checked all the same.
+    let mut hiding = host.mounts(&archive).unwrap_or_default();
+    hiding.retain(|mounted| if mounted.at == archive { !holds } else { !is_of_a_run(mounted) });
+    if hiding.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = hiding.iter().map(named).collect();
+    let places: Vec<PathBuf> = hiding.iter().map(|mounted| mounted.at.clone()).collect();
+    Err(Error::archive(format!("a mount hides '{}' or a part of it", shown(&archive)))
+        .detail(format!("mounted there: {}", listed(&names)))
+        .hint(format!("{}, then continue with --resume", by_hand("umount --recursive", &places))))
+}
+
 /// Takes away what is mounted in the folders of runs that a crash interrupted. They were new when the run began, so all of it is of the run.
 /// Says what was done, one line each.
 pub(super) fn undo_interrupted(host: &dyn Host, archive: &Path, watcher: &dyn Watcher) -> Vec<String> {
@@ -237,6 +280,11 @@ impl Undone {
         self.gone.iter().map(|mount| format!("mount of {run}: {mount}")).collect()
     }
 
+    /// Without what was mounted elsewhere: a program in a mount namespace of its own cannot have left it.
+    pub(super) fn here_alone(self) -> Self {
+        Self { elsewhere: Vec::new(), ..self }
+    }
+
     /// Whether something is mounted over the archive. It may show the archive all the same.
     pub(super) fn may_hide(&self) -> bool {
         !self.hiding.is_empty()
@@ -264,7 +312,10 @@ impl Undone {
 
 /// Whether container engines or logins made it, and take it away themselves.
 fn is_of_others(mounted: &Mounted) -> bool {
-    mounted.kind == NAMESPACE || OF_OTHERS.iter().any(|folder| mounted.at.starts_with(folder))
+    let (kind, parts) = OF_CONTAINERS;
+    BY_THEMSELVES.contains(&mounted.kind.as_str())
+        || OF_OTHERS.iter().any(|folder| mounted.at.starts_with(folder))
+        || (mounted.kind == kind && mounted.at.iter().any(|part| parts.iter().any(|one| part == *one)))
 }
 
 /// Type and whole path of a mount.
@@ -283,9 +334,10 @@ fn by_hand(program: &str, places: &[PathBuf]) -> String {
     if tops.is_empty() {
         return "unmount it by hand".to_owned();
     }
-    let words = tops.iter().rev().take(NAMED).map(|at| format!(" '{}'", shown(at)));
+    // Where mounts are shared, taking one away would take away what it shows as well.
+    let one = |at: &&PathBuf| format!("mount --make-rprivate {0} && {program} {0}", shell(at));
     let more = if tops.len() > NAMED { format!(" and {} more", tops.len() - NAMED) } else { String::new() };
-    std::iter::once(program.to_owned()).chain(words).chain([more]).collect()
+    format!("{}{more}", tops.iter().rev().take(NAMED).copied().map(|at| one(&at)).collect::<Vec<_>>().join(" && "))
 }
 
 fn listed(mounts: &[String]) -> String {
@@ -341,9 +393,10 @@ mod tests {
         let findings = undone.findings();
         let gates: Vec<&str> = findings.iter().map(|finding| finding.gate.as_str()).collect();
         assert_eq!(gates, [LEFT, ELSEWHERE]);
-        assert!(findings[0].remedy.as_ref().unwrap().starts_with("umount --recursive --lazy '/a' '/a/runs'"));
+        let umount = "mount --make-rprivate /a && umount --recursive --lazy /a";
+        assert!(findings[0].remedy.as_ref().unwrap().starts_with(umount), "{findings:?}");
         assert!(findings[1].reading.contains("tmpfs on '/mnt/x', proc on '/mnt/x/deep'"), "{}", findings[1].reading);
-        assert!(findings[1].remedy.as_ref().unwrap().starts_with("umount --recursive '/mnt/x', where"));
+        assert!(findings[1].remedy.as_ref().unwrap().contains(" && umount --recursive /mnt/x, where"));
         let error = undone.explain(Error::archive("cannot continue in '/a'")).to_string();
         assert!(
             undone.may_hide() && error.contains("tmpfs on '/a'") && error.contains("umount --recursive '/a'"),

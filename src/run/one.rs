@@ -21,7 +21,7 @@ use super::observed::{Observer, process};
 use super::once::Once;
 use super::{commands, gates, state};
 use crate::archive::manifest::{NodeWire, PlannedRun, RUN_SCHEMA, RunWire, SamplerWire, StateWire};
-use crate::env::{Environment, Examined, Invocation, Place};
+use crate::env::{Environment, Examined, Invocation, NATIVE, Place};
 use crate::error::{Error, Kind};
 use crate::host::{Closed, Ended, Host, Job, Launched};
 use crate::model::{Finding, Instant, Level};
@@ -203,13 +203,9 @@ impl Collector<'_> {
         let started = if course.trouble.is_empty() { self.start(setting, &mut course) } else { Ok(()) };
         // Before anything more is written in the archive, and before anybody walks through it. Also where the run went wrong: a mount may
         // be the cause.
-        let undone = mounts::undo(self.host.as_ref(), &before);
-        undone.tell(&setting.planned.id, self.watcher);
-        if undone.may_hide() {
-            self.writer.expect_there().map_err(|error| undone.explain(error))?;
-        }
+        let in_the_machine = setting.environment.kind() == NATIVE && !setting.workload.attached();
+        course.mounts = self.undo(&before, setting.planned, in_the_machine)?;
         started?;
-        course.mounts = undone.findings();
         if let Some(cluster) = &self.cluster {
             let why = course.ended.as_ref().and_then(|ended| ended.why.as_deref());
             let ended = cluster.end_run(why.unwrap_or("the run is over"), folder, self.host.as_ref());
@@ -217,6 +213,20 @@ impl Collector<'_> {
             course.trouble.extend(ended.trouble);
         }
         Ok(course)
+    }
+
+    /// Takes away what was mounted in the archive since then and is still, and says so. The findings. `in_the_machine`: whether what ran
+    /// could mount anything elsewhere.
+    fn undo(&self, before: &Before, planned: &PlannedRun, in_the_machine: bool) -> Result<Vec<Finding>, Error> {
+        let mut undone = mounts::undo(self.host.as_ref(), before);
+        if undone.may_hide() {
+            self.writer.expect_there().map_err(|error| undone.explain(error))?;
+        }
+        if !in_the_machine {
+            undone = undone.here_alone();
+        }
+        undone.tell(&planned.id, self.watcher);
+        Ok(undone.findings())
     }
 
     /// The part of it that runs on this machine.
@@ -371,7 +381,12 @@ impl Collector<'_> {
         remove_own_program(&place.work)?;
         let ran = course.ended.is_some();
         let commands = if ran {
-            commands::after(self.host.as_ref(), &self.experiment.suite.metrics, planned, &place.folder, self.watcher)?
+            let before = Before::look(self.host.as_ref(), &place.folder, self.writer.folder());
+            let metrics = &self.experiment.suite.metrics;
+            let commands = commands::after(self.host.as_ref(), metrics, planned, &place.folder, self.watcher);
+            // They may mount as the run may.
+            course.mounts.extend(self.undo(&before, planned, !metrics.is_empty())?);
+            commands?
         } else {
             Vec::new()
         };

@@ -54,6 +54,12 @@ pub struct Read {
     pub report: Report,
 }
 
+/// Whether a path leads through a link in the run's folder. What lies behind one is not archived.
+fn is_below_a_link(folder: &Path, path: &Path) -> bool {
+    let mut above = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
+    above.any(|above| fs::symlink_metadata(folder.join(above)).is_ok_and(|meta| meta.is_symlink()))
+}
+
 impl Outcome {
     /// Reads every report. What is missing or broken goes to the faults, what is odd to the marks.
     pub fn read(&mut self, folder: &Path, settings: &[ReportSetting]) -> Vec<Read> {
@@ -66,7 +72,7 @@ impl Outcome {
                 }
                 continue;
             };
-            if !meta.is_file() {
+            if !meta.is_file() || is_below_a_link(folder, Path::new(&setting.path)) {
                 self.faults.push(format!("the report '{}' is not a plain file", setting.path));
                 continue;
             }
@@ -115,7 +121,8 @@ impl Outcome {
     /// Holds what was read against what a suite expects.
     pub fn hold_against(&mut self, expect: &Expect, folder: &Path, read: &[Read]) {
         for name in &expect.files {
-            if !folder.join(WORK_FOLDER).join(name).is_file() {
+            let place = Path::new(WORK_FOLDER).join(name);
+            if !folder.join(&place).is_file() || is_below_a_link(folder, &place) {
                 self.faults.push(format!("the file '{name}' is missing"));
             }
         }

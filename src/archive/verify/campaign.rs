@@ -17,7 +17,7 @@ use crate::archive::manifest::{
     CAMPAIGN_FILE, CAMPAIGN_SCHEMA, CampaignWire, FileHash, INTERRUPTED_FOLDER, JOURNAL_FILE, PREPARED_FOLDER,
     PROBES_FOLDER, RUN_FILE, RUNS_FOLDER, RunWire, SEAL_FILE,
 };
-use crate::archive::writer::{FOLDERS, PARENTS, unfinished};
+use crate::archive::writer::{FOLDERS, OF_THE_DISK, PARENTS, unfinished};
 use crate::archive::{FileName, Progress, shown};
 use crate::error::Error;
 
@@ -107,8 +107,8 @@ pub(super) fn verify_as(
     Ok(verified)
 }
 
-/// Names at the top of an archive that belong to the version control of its owner.
-const VERSION_CONTROL: [&str; 4] = [".git", ".gitattributes", ".gitignore", ".gitmodules"];
+/// Names at the top of an archive that belong to the version control of its owner, or to the disk.
+const VERSION_CONTROL: [&str; 5] = [".git", ".gitattributes", ".gitignore", ".gitmodules", OF_THE_DISK];
 
 /// Takes out of a list what version control keeps beside an archive. Says the names at the top.
 fn of_version_control(tree: &mut Tree) -> BTreeSet<FileName> {

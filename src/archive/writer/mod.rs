@@ -270,6 +270,9 @@ fn aside(parent: &Path, name: &str) -> PathBuf {
     parent.join(format!(".{name}{PART}"))
 }
 
+/// A new disk has it. It is no part of an archive.
+pub const OF_THE_DISK: &str = "lost+found";
+
 /// Ends the names of unfinished folders.
 pub const PART: &str = ".part";
 

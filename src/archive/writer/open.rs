@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::damage::Damage;
-use super::{FOLDERS, Session, Writer};
+use super::{FOLDERS, OF_THE_DISK, Session, Writer};
 use crate::archive::disk::{self, is_aside, trouble};
 use crate::archive::journal::{self, Appender, Entry, Event};
 use crate::archive::lock::Lock;
@@ -109,6 +109,7 @@ impl<'a> Writer<'a> {
         let failed = |cause| trouble("open", folder, "nothing was changed", cause);
         let campaign = read_campaign(folder)?;
         let folder = &folder.canonicalize().map_err(failed)?;
+        expect_folders(folder)?;
         let lock = Lock::take(folder)?;
         let bytes = disk::read_plain(&folder.join(CAMPAIGN_FILE)).map_err(failed)?;
         if !accept_loss {
@@ -241,10 +242,25 @@ fn expect_empty(folder: &Path) -> Result<(), Error> {
             return Err(Error::usage(format!("'{}' holds a campaign already", shown(folder)))
                 .hint("continue with --resume, or give another --archive"));
         }
-        if !is_aside(name.as_bytes()) {
+        if !is_aside(name.as_bytes()) && name != OF_THE_DISK {
             return Err(Error::usage(format!("'{}' is not empty", shown(folder)))
                 .detail(format!("it holds '{name}'"))
                 .hint("give another folder with --archive. Nothing in this one was changed"));
+        }
+    }
+    Ok(())
+}
+
+/// What stands in the place of a folder of the layout and is none. A link would lead what is moved and measured out of the archive.
+fn expect_folders(folder: &Path) -> Result<(), Error> {
+    for name in FOLDERS {
+        let place = folder.join(name);
+        let Ok(meta) = fs::symlink_metadata(&place) else { continue };
+        if !meta.is_dir() {
+            let what = if meta.is_symlink() { "a link" } else { "no folder" };
+            return Err(Error::archive(format!("'{}' is {what}", shown(&place))).detail("nothing was changed").hint(
+                "put the folder itself back in its place, or mount its disk there, then continue with --resume",
+            ));
         }
     }
     Ok(())

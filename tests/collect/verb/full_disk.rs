@@ -266,7 +266,7 @@ fn what_an_archived_load_is_advised_to_do_exists_and_works() {
     advised(load(&["--archive", "one"]).expect(2), "--archive ANOTHER-FOLDER");
     fs::create_dir(folder.path().join("mine")).unwrap();
     fs::write(folder.path().join("mine/notes.txt"), "mine").unwrap();
-    advised(load(&["--archive", "mine"]).expect(2), "--archive ANOTHER-FOLDER");
+    advised(load(&["--archive", "mine"]).expect(2), "--archive DIR");
     load(&["--archive", "another"]).expect(0);
     let Some(disk) = Disk::new(folder.path().join("disk"), 200) else { return };
     let small = disk.0.join("archive").display().to_string();
