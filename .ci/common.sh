@@ -88,15 +88,6 @@ packages() {
 
 crates() {
   cargo --version && rustc --version
-  # Cargo keeps the absolute paths of a crate whose sources lie outside its folder, as those of src/crates do. Where the clone of an
-  # earlier run still exists, it takes what was built from that clone for fresh.
-  if [ ! -e "$work/clean" ]; then
-    for profile in dev release; do
-      cargo clean --quiet --profile "$profile" -p sparkbench -p sparkbench-core -p sparkbench-read -p sparkbench-collect \
-        -p sparkbench-pages -p sparkbench-whole
-    done
-    touch "$work/clean"
-  fi
   fetched cargo fetch --locked --quiet
 }
 

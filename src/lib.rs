@@ -8,7 +8,7 @@
 //!         └── host, env, load, workload
 //! ```
 //!
-//! | room | holds |
+//! | crate or module | holds |
 //! | --- | --- |
 //! | [`cli`] | one file per verb |
 //! | `plan` | suites: read, checked whole, expanded and shuffled by their seed |
@@ -29,21 +29,28 @@
 //! | `chart` | plotters: values to SVG |
 //! | `page` | askama: judgements and charts to a site |
 //!
-//! The rooms are compiled as five crates (`core.rs`, `read.rs`, `collect.rs`, `pages.rs` and this one) and shown here under their names.
-//!
-//! The walls between the rooms are tested in `tests/house/walls.rs`.
+//! Each is a crate of `crates/` or a module of one, shown here under its short name. CONTRIBUTING says which may use which. Cargo keeps
+//! these walls, and `tests/house/walls.rs` those that Cargo cannot see.
 // What no other crate, test or bench reaches is `pub(crate)`, so that the compiler sees when nobody uses it any more.
 #![warn(unreachable_pub)]
 
 pub mod cli;
-#[cfg(feature = "analyse")]
-pub mod frame;
-#[cfg(test)]
-mod testing;
 
-#[cfg(all(feature = "collect", target_os = "linux"))]
-pub use sparkbench_collect::{env, host, load, mock, run, workload};
-pub use sparkbench_core::{archive, error, escape, model, stats, verdict};
+#[cfg(feature = "analyse")]
+pub use sparkbench_frame as frame;
+pub use sparkbench_model::formula;
 #[cfg(feature = "page")]
-pub use sparkbench_pages::{chart, page};
-pub use sparkbench_read::{formula, ingest, plan};
+pub use sparkbench_site::{chart, page};
+pub use sparkbench_text::{error, escape};
+pub use {
+    sparkbench_archive as archive, sparkbench_ingest as ingest, sparkbench_model as model, sparkbench_plan as plan,
+    sparkbench_stats as stats, sparkbench_verdict as verdict,
+};
+#[cfg(all(feature = "collect", target_os = "linux"))]
+pub use {
+    sparkbench_collect::{env, run, workload},
+    sparkbench_host as host, sparkbench_load as load, sparkbench_mock as mock,
+};
+
+// Cargo builds this crate again in a clone that shares its target folder with another one (docs/design/0023).
+const _: Option<&str> = option_env!("SPARKBENCH_ROOT");

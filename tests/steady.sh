@@ -73,13 +73,26 @@ if [ ! -s "$log/programs" ]; then cat "$log/build.log" >&2 && exit 1; fi
 # The name that tests of a source file begin with, in its program.
 prefix() {
   local path=${1%.rs}
+  path=${path#crates/*/}
   path=${path#src/}
   path=${path#tests/}
   path=${path%/mod}
   if [ "$2" = integration ]; then path=${path#*/}; fi
-  if [ "$path" = main ]; then path=; fi
+  if [ "$path" = main ] || [ "$path" = lib ]; then path=; fi
   printf '%s' "${path//\//::}"
 }
+
+# The folder of the package that a program of tests is of.
+package() {
+  local name
+  name=$(basename "$1")
+  name=${name%-*}
+  case $name in
+    sparkbench_*) printf 'crates/%s' "${name#sparkbench_}" ;;
+    *) printf '.' ;;
+  esac
+}
+export -f package
 
 while read -r source program; do
   # Tests of real engines pass over themselves unless they are asked for, and would prove nothing.
@@ -87,7 +100,7 @@ while read -r source program; do
   # Files that are alive, as beginnings of names.
   case $source in
     tests/*) files=$(grep -rlE "$alive" "$(dirname "$source")" --include='*.rs') kind=integration ;;
-    *) files=$(grep -rlE '#\[test\]' src --include='*.rs' | xargs grep -lE "$alive") kind=unit ;;
+    *) files=$(grep -rlE '#\[test\]' "$(package "$program")/src" --include='*.rs' | sed 's|^\./||' | xargs -r grep -lE "$alive") kind=unit ;;
   esac
   begins=$(for file in $files; do printf '%s\n' "$(prefix "$file" "$kind")"; done)
   "$program" --list --format terse 2>/dev/null | sed -n 's/: test$//p' | while read -r name; do
@@ -115,7 +128,7 @@ one() {
   local source=$1 program=$2 name=$3 round=$4 out=$log/run-$$ began code folder=$PWD
   if [ -n "$until" ] && [ "$(date +%s)" -ge "$until" ]; then return 0; fi
   # Cargo starts a program of tests in the folder of its package, and names it.
-  case $source in ../../*) folder=$PWD/src/crates/$(basename "$source" .rs) ;; esac
+  case $source in src/*) folder=$PWD/$(package "$program") ;; esac
   began=$(date +%s%N)
   (cd "$folder" && CARGO_MANIFEST_DIR=$folder "$program" --exact "$name" --test-threads=1) >"$out" 2>&1 </dev/null
   code=$?

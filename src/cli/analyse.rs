@@ -12,14 +12,14 @@ use super::intake::{self, Judged, Judging};
 use super::logs;
 use super::privacy;
 use super::talk::Talk;
-use crate::archive::site::SiteLock;
-use crate::archive::{self, FileName, shown};
-use crate::error::Error;
-use crate::model::RawText;
-use crate::page::{self, Extras, Others, Publication, Sheet};
-use crate::verdict::number::{count, list};
-use crate::verdict::report::{Severity, TrapStatus};
-use crate::verdict::trap::TRAPS;
+use sparkbench_archive::site::SiteLock;
+use sparkbench_archive::{self as archive, FileName, shown};
+use sparkbench_model::RawText;
+use sparkbench_site::page::{self, Extras, Others, Publication, Sheet};
+use sparkbench_text::error::Error;
+use sparkbench_verdict::number::{count, list};
+use sparkbench_verdict::report::{Severity, TrapStatus};
+use sparkbench_verdict::trap::TRAPS;
 
 /// Turn archives and result files of other tools into a static site with verdicts
 ///
@@ -101,10 +101,10 @@ pub(crate) fn run(args: &Analyse, talk: &Talk) -> Result<Outcome, Error> {
 /// Writes what was asked for beside the site.
 fn beside(judged: &Judged, extras: &Extras, args: &Analyse) -> Result<(), Error> {
     if let Some(file) = &args.single_file {
-        crate::archive::write_atomic(file, &page::single_file(&judged.analysis, extras)?)?;
+        sparkbench_archive::write_atomic(file, &page::single_file(&judged.analysis, extras)?)?;
     }
     if let (Some(file), Some(ask)) = (&args.write_labels, &judged.ask) {
-        crate::archive::write_atomic(file, ask.labels.as_bytes())?;
+        sparkbench_archive::write_atomic(file, ask.labels.as_bytes())?;
     }
     Ok(())
 }

@@ -12,20 +12,20 @@ use serde_json::{Value, json};
 
 use super::talk::Talk;
 use super::{Outcome, findings, print, suite};
-use crate::env::Environment;
-use crate::error::{Error, Kind};
-use crate::host::Host;
-use crate::host::gpu::Gpu;
-use crate::host::gpu::open::open;
-use crate::host::machine::Machine;
-use crate::ingest::slug;
-use crate::model::{Finding, Level};
-use crate::plan::{Gates, PageCache, TelemetrySettings};
-use crate::run::Watcher;
-use crate::run::campaign::archive_id;
-use crate::run::cluster::Cluster;
-use crate::run::experiment::Experiment;
-use crate::run::gates::{self, Context};
+use sparkbench_collect::env::Environment;
+use sparkbench_collect::run::Watcher;
+use sparkbench_collect::run::campaign::archive_id;
+use sparkbench_collect::run::cluster::Cluster;
+use sparkbench_collect::run::experiment::Experiment;
+use sparkbench_collect::run::gates::{self, Context};
+use sparkbench_host::Host;
+use sparkbench_host::gpu::Gpu;
+use sparkbench_host::gpu::open::open;
+use sparkbench_host::machine::Machine;
+use sparkbench_model::{Finding, Level};
+use sparkbench_plan::{Gates, PageCache, TelemetrySettings};
+use sparkbench_text::error::{Error, Kind};
+use sparkbench_text::slug::slug;
 
 /// Check whether this machine is ready for a run, and run nothing
 ///
@@ -256,7 +256,7 @@ fn as_json(suite: Option<&Path>, sections: &Sections) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::replay::Replay;
+    use sparkbench_host::replay::Replay;
 
     /// A machine without a GPU and with little on its disk.
     fn machine(disk: u64) -> Replay {

@@ -9,9 +9,9 @@ use std::io::{self, BufReader, BufWriter, Write};
 use std::path::PathBuf;
 
 use super::talk::Talk;
-use crate::archive::given::refuse_endless;
-use crate::error::Error;
-use crate::load::store::chunks::{Block, Ending, KINDS, Reader};
+use sparkbench_archive::given::refuse_endless;
+use sparkbench_load::store::chunks::{Block, Ending, KINDS, Reader};
+use sparkbench_text::error::Error;
 
 /// Read the times of every chunk of a load
 ///

@@ -10,17 +10,17 @@ use indicatif::ProgressBar;
 
 use super::talk::Talk;
 use super::{Outcome, print, suite};
-use crate::archive::shown;
-use crate::error::{Error, Kind};
-use crate::escape::shell;
-use crate::host::Host;
-use crate::host::machine::Machine;
-use crate::ingest::slug;
-use crate::model::{Finding, Level};
-use crate::plan::about;
-use crate::run::campaign::{self, Options, Summary};
-use crate::run::experiment::Experiment;
-use crate::run::{Judge, Watcher};
+use sparkbench_archive::shown;
+use sparkbench_collect::run::campaign::{self, Options, Summary};
+use sparkbench_collect::run::experiment::Experiment;
+use sparkbench_collect::run::{Judge, Watcher};
+use sparkbench_host::Host;
+use sparkbench_host::machine::Machine;
+use sparkbench_model::{Finding, Level};
+use sparkbench_plan::about;
+use sparkbench_text::error::{Error, Kind};
+use sparkbench_text::escape::shell;
+use sparkbench_text::slug::slug;
 
 /// Run a suite on this machine and archive the raw data
 ///

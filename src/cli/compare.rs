@@ -10,16 +10,16 @@ use super::history::Following;
 use super::intake::{self, Judging};
 use super::talk::Talk;
 use super::{Outcome, print};
-use crate::archive;
-use crate::error::Error;
-use crate::escape::markdown as escape;
-use crate::ingest::history::TIME_COLUMN;
-use crate::ingest::{self, Intake};
-use crate::model::{Altered, Campaign, Run};
-use crate::page;
-use crate::verdict::badge;
-use crate::verdict::number::{count, significant};
-use crate::verdict::report::{Analysis, Comparison, Essential, VerdictKind};
+use sparkbench_archive as archive;
+use sparkbench_ingest::history::TIME_COLUMN;
+use sparkbench_ingest::{self as ingest, Intake};
+use sparkbench_model::{Altered, Campaign, Run};
+use sparkbench_site::page;
+use sparkbench_text::error::Error;
+use sparkbench_text::escape::markdown as escape;
+use sparkbench_verdict::badge;
+use sparkbench_verdict::number::{count, significant};
+use sparkbench_verdict::report::{Analysis, Comparison, Essential, VerdictKind};
 
 /// Compare one set of runs with another, and exit with 1 when it is worse
 ///

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::stats::{agreement, bootstrap, dist, drift, mann_whitney, order, outlier, permutation, power};
-use crate::verdict::CV_LIMIT_PCT;
-use crate::verdict::number::significant;
+use sparkbench_stats::{agreement, bootstrap, dist, drift, mann_whitney, order, outlier, permutation, power};
+use sparkbench_verdict::CV_LIMIT_PCT;
+use sparkbench_verdict::number::significant;
 
 /// Every threshold by the name the prose uses.
 pub(super) fn constants() -> BTreeMap<&'static str, String> {
@@ -33,7 +33,7 @@ mod tests {
     #[test]
     fn every_threshold_the_prose_may_quote_is_there() {
         let given = super::constants();
-        for name in crate::page::CONSTANTS {
+        for name in sparkbench_site::page::CONSTANTS {
             assert!(given.contains_key(name), "{name} is missing");
         }
     }

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use super::intake::Judged;
 use super::{privacy, versions};
-use crate::error::Error;
-use crate::frame;
-use crate::page::{self, Page, Sheet};
+use sparkbench_frame as frame;
+use sparkbench_site::page::{self, Page, Sheet};
+use sparkbench_text::error::Error;
 
 /// Files that are made of every request: they take longest.
 pub(super) const LATE: [&str; 3] = ["data/units.csv", "data/requests.parquet", "data/report.xlsx"];

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Style};
 
 use super::talk::wrap;
-use crate::model::{Finding, Level};
+use sparkbench_model::{Finding, Level};
 
 /// Narrowest column of a reading. Below it every part gets a line of its own.
 const READING_MIN: usize = 24;

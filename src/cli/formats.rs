@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::print;
 use super::talk::Talk;
-use crate::error::Error;
-use crate::ingest::{About, FORMATS, KINDS};
-use crate::model::{Definition, DefinitionMatch, definition};
+use sparkbench_ingest::{About, FORMATS, KINDS};
+use sparkbench_model::{Definition, DefinitionMatch, definition};
+use sparkbench_text::error::Error;
 
 /// List every file format that sparkbench reads
 ///

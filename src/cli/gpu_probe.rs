@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use super::talk::Talk;
 use super::{Outcome, print};
-use crate::archive;
-use crate::error::{Error, Kind};
-use crate::host::Host;
-use crate::host::cuda::{self, Facts, Precision};
-use crate::host::gpu::{self, Gpu};
-use crate::host::machine::Machine;
-use crate::workload::gpu_probe::plan::{ITERATIONS, MOST_ITERATIONS, MOST_SIZE};
-use crate::workload::gpu_probe::{ProbeContext, ProbePlan, Report, probe};
+use sparkbench_archive as archive;
+use sparkbench_collect::workload::gpu_probe::plan::{ITERATIONS, MOST_ITERATIONS, MOST_SIZE};
+use sparkbench_collect::workload::gpu_probe::{ProbeContext, ProbePlan, Report, probe};
+use sparkbench_host::Host;
+use sparkbench_host::cuda::{self, Facts, Precision};
+use sparkbench_host::gpu::{self, Gpu};
+use sparkbench_host::machine::Machine;
+use sparkbench_text::error::{Error, Kind};
 
 /// Variables of these names, or beginning so, change what CUDA or cuBLAS do, and are archived with the figures.
 const VARIABLES: &[&str] = &[
@@ -180,7 +180,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::workload::gpu_probe::plan::Part;
+    use sparkbench_collect::workload::gpu_probe::plan::Part;
 
     #[derive(Parser)]
     struct Line {
@@ -230,8 +230,8 @@ mod tests {
 
     #[test]
     fn the_options_are_those_that_the_workload_gives() {
-        use crate::plan::{Faults, Model, Settings};
-        use crate::workload::{Cell, Kind as _, Placement, gpu_probe};
+        use sparkbench_collect::workload::{Cell, Kind as _, Placement, gpu_probe};
+        use sparkbench_plan::{Faults, Model, Settings};
         let (model, program) = (Model::default(), Path::new("/w/sparkbench"));
         for text in ["", "quick = true", "precisions = [\"tf32\"]\nsizes = [64]"] {
             let table = toml::de::DeTable::parse(text).unwrap();

@@ -3,8 +3,8 @@
 //! In:  a job on standard input.  Out: news on standard output.
 //! Not here: the work (see `host::guard`).
 
-use crate::error::Error;
-use crate::host;
+use sparkbench_host as host;
+use sparkbench_text::error::Error;
 
 /// Watch over one run's programs and end them all
 #[derive(Debug, clap::Args)]

@@ -14,9 +14,9 @@ pub(crate) use self::read::{Source, sources};
 use super::intake::SEED;
 use super::talk::Talk;
 use super::{Outcome, print};
-use crate::error::Error;
-use crate::verdict::change;
-use crate::verdict::report::series::SeriesReport;
+use sparkbench_text::error::Error;
+use sparkbench_verdict::change;
+use sparkbench_verdict::report::series::SeriesReport;
 
 /// Show when measurements changed over time, by how much, and what changed with them
 ///
@@ -50,7 +50,7 @@ pub(crate) struct Following {
     #[arg(long = "metric", value_name = "NAME")]
     pub metrics: Vec<String>,
     /// Name of the column of times in a CSV
-    #[arg(long, value_name = "NAME", default_value = crate::ingest::history::TIME_COLUMN)]
+    #[arg(long, value_name = "NAME", default_value = sparkbench_ingest::history::TIME_COLUMN)]
     pub time_column: String,
     /// File with labels that files of an archive lack (environment, model, workload), by glob
     #[arg(long, value_name = "FILE")]

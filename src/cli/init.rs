@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use super::talk::Talk;
 use super::{Outcome, print};
-use crate::archive::write_atomic;
-use crate::error::Error;
-use crate::plan::starter;
+use sparkbench_archive::write_atomic;
+use sparkbench_plan::starter;
+use sparkbench_text::error::Error;
 
 /// Write a commented starter suite, and a GitHub Pages workflow that publishes its results
 ///
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Init, talk: &Talk) -> Result<Outcome, Error> {
 /// Whether this machine has a GPU that answers.
 #[cfg(all(feature = "collect", target_os = "linux"))]
 fn has_gpu() -> Result<bool, Error> {
-    use crate::host::{Host, gpu::open::open, machine::Machine};
+    use sparkbench_host::{Host, gpu::open::open, machine::Machine};
     let host: std::sync::Arc<dyn Host> = std::sync::Arc::new(Machine::new()?);
     Ok(open(&host, "auto", 0, std::time::Duration::from_secs(1)).gpu.is_some())
 }

@@ -13,9 +13,9 @@ use serde_json::{Map, Value, json};
 
 use super::talk::Talk;
 use super::{Outcome, print};
-use crate::error::Error;
-use crate::ingest::{self, List, Look, PartialRun, Record};
-use crate::model::{CustomMetric, Extra, Origin, Setup};
+use sparkbench_ingest::{self as ingest, List, Look, PartialRun, Record};
+use sparkbench_model::{CustomMetric, Extra, Origin, Setup};
+use sparkbench_text::error::Error;
 
 /// Values of a list that are shown. The rest is counted.
 const SHOWN: usize = 4;
@@ -64,7 +64,7 @@ fn show(path: &Path, args: &Inspect, talk: &Talk) -> Result<(), Error> {
         return listed.failure().map_or(Ok(()), Err);
     }
     let look = ingest::inspect(path)?;
-    let document = document(&crate::archive::shown(path), &look);
+    let document = document(&sparkbench_archive::shown(path), &look);
     look.outcome?;
     print(&if args.json { format!("{document:#}\n") } else { text(&document) })
 }
@@ -313,7 +313,7 @@ fn text(document: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ExtraValue;
+    use sparkbench_model::ExtraValue;
 
     #[test]
     fn an_extra_says_why_it_is_no_metric() {

@@ -9,14 +9,14 @@ use std::time::SystemTime;
 
 use super::privacy::{self, Scrubbed};
 use super::talk::Talk;
-use crate::archive::manifest::INTERRUPTED_FOLDER;
-use crate::archive::{self, Discovery};
-use crate::error::Error;
-use crate::frame;
-use crate::ingest::{self, Ask, Intake};
-use crate::model::{Altered, Campaign, FactConflict, Metric, Run};
-use crate::verdict::report::{Analysis, Input};
-use crate::verdict::{self, Settings, Study};
+use sparkbench_archive::manifest::INTERRUPTED_FOLDER;
+use sparkbench_archive::{self as archive, Discovery};
+use sparkbench_frame as frame;
+use sparkbench_ingest::{self as ingest, Ask, Intake};
+use sparkbench_model::{Altered, Campaign, FactConflict, Metric, Run};
+use sparkbench_text::error::Error;
+use sparkbench_verdict::report::{Analysis, Input};
+use sparkbench_verdict::{self as verdict, Settings, Study};
 
 /// Draws below which a bootstrap limit is not worth printing (statistics contract 3.1).
 const LEAST_RESAMPLES: usize = 999;
@@ -105,6 +105,7 @@ impl Judging {
             facts: self.facts.clone(),
             compare_by: self.compare_by.clone(),
             arms_by_folder: self.arms_by_folder,
+            derive: Some(sparkbench_verdict::derive::all),
         }
     }
 

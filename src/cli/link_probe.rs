@@ -10,12 +10,12 @@ use serde_json::json;
 use super::nodes::{Machines, link_words};
 use super::talk::Talk;
 use super::{Outcome, columns, print};
-use crate::error::{Error, Kind};
-use crate::host::Host;
-use crate::host::machine::Machine;
-use crate::run::nodes::here::about;
-use crate::run::nodes::link::{Settings, Way, probe};
-use crate::run::nodes::nccl::{self, Nccl};
+use sparkbench_collect::run::nodes::here::about;
+use sparkbench_collect::run::nodes::link::{Settings, Way, probe};
+use sparkbench_collect::run::nodes::nccl::{self, Nccl};
+use sparkbench_host::Host;
+use sparkbench_host::machine::Machine;
+use sparkbench_text::error::{Error, Kind};
 
 /// Measure the links of a cluster: round trip and bandwidth over TCP and RDMA, in each direction
 ///
@@ -162,8 +162,8 @@ fn microseconds(us: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::link::{Bandwidth, Measured};
-    use crate::run::nodes::Link;
+    use sparkbench_collect::run::nodes::Link;
+    use sparkbench_host::link::{Bandwidth, Measured};
 
     #[test]
     fn each_way_has_a_line_with_its_share_of_what_the_link_promises() {

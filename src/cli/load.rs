@@ -26,13 +26,13 @@ use self::outputs::Outputs;
 use self::points::Points;
 use super::Outcome;
 use super::talk::Talk;
-use crate::error::{Error, Kind};
-use crate::host::Host;
-use crate::host::machine::Machine;
-use crate::load::secrets;
-use crate::load::session::Session;
-use crate::load::session::search::Searched;
-use crate::load::summary;
+use sparkbench_host::Host;
+use sparkbench_host::machine::Machine;
+use sparkbench_load::secrets;
+use sparkbench_load::session::Session;
+use sparkbench_load::session::search::Searched;
+use sparkbench_load::summary;
+use sparkbench_text::error::{Error, Kind};
 
 /// Measure a server with an OpenAI-compatible API: TTFT, TPOT, latency, throughput, and whether the client was the limit
 ///
@@ -112,7 +112,7 @@ fn begin(args: &Load, plan: &plan::Loads, host: &Arc<dyn Host>, talk: &Talk) -> 
     if !ranks.is_head() {
         return ranks::follow(&ranks, &args.load, plan, host, talk).map(|()| Outcome::Done);
     }
-    crate::load::ranks::join(Arc::clone(&ranks));
+    sparkbench_load::ranks::join(Arc::clone(&ranks));
     let done = load(args, plan, host, talk);
     ranks.end();
     done
@@ -127,7 +127,7 @@ fn load(args: &Load, plan: &plan::Loads, host: &Arc<dyn Host>, talk: &Talk) -> R
     let speaker = ProgressReporter::showing(talk, &points);
     let stop = Arc::new(AtomicBool::new(false));
     let session = Session::open(host, &args.load.url, &plan.settings, &speaker, Arc::clone(&stop))?
-        .with(crate::load::ranks::joined());
+        .with(sparkbench_load::ranks::joined());
     let folder = Scratch::new()?;
     let measured = plan.measure(host, &session, &folder.0, &speaker, &stop);
     drop(session);
@@ -145,8 +145,11 @@ struct Scratch(PathBuf);
 
 impl Scratch {
     fn new() -> Result<Self, Error> {
-        let path =
-            std::env::temp_dir().join(format!("sparkbench-load-{}-{:x}", std::process::id(), crate::host::net::now()));
+        let path = std::env::temp_dir().join(format!(
+            "sparkbench-load-{}-{:x}",
+            std::process::id(),
+            sparkbench_host::net::now()
+        ));
         let failed = |cause| {
             Error::archive(format!("cannot create '{}'", path.display()))
                 .hint("set TMPDIR to a folder with free space, or archive the load with --archive DIR")

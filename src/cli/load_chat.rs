@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::error::Error;
-use crate::load::chat;
-use crate::load::settings::{ConversationInput, Conversations, Lengths, Sampling, Settings};
+use sparkbench_load::chat;
+use sparkbench_load::settings::{ConversationInput, Conversations, Lengths, Sampling, Settings};
+use sparkbench_text::error::Error;
 
 /// See the module.
 #[derive(Debug, Clone, Default, Args)]

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::privacy::{self, Scrubbed};
-use crate::archive::manifest::RUN_FILE;
-use crate::archive::{Discovery, HEAD_BYTES, Tally};
-use crate::ingest::raw::{self, Named};
-use crate::model::{RawText, Status};
-use crate::verdict::report::{Input, RunReport};
+use sparkbench_archive::manifest::RUN_FILE;
+use sparkbench_archive::{Discovery, HEAD_BYTES, Tally};
+use sparkbench_ingest::raw::{self, Named};
+use sparkbench_model::{RawText, Status};
+use sparkbench_verdict::report::{Input, RunReport};
 
 /// Text that all files together may keep beside the lines that figures name: it stands in memory and on the pages.
 const ROOM: usize = 48 << 20;

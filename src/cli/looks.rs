@@ -10,11 +10,11 @@ use clap::ColorChoice;
 use super::columns;
 use super::intake::{self, Judging};
 use super::talk::Talk;
-use crate::error::Error;
-use crate::model::{Campaign, Metric};
-use crate::run::{Judge, Look, LookResult};
-use crate::verdict::number::{count, decimals, fixed};
-use crate::verdict::report::{Comparison, VerdictKind};
+use sparkbench_collect::run::{Judge, Look, LookResult};
+use sparkbench_model::{Campaign, Metric};
+use sparkbench_text::error::Error;
+use sparkbench_verdict::number::{count, decimals, fixed};
+use sparkbench_verdict::report::{Comparison, VerdictKind};
 
 /// Judges by the settings that an analysis has where none are given: an archive that stopped by them reads the same afterwards.
 pub(super) struct Analyst;

@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use super::intake::{self, Judging};
 use super::print;
 use super::talk::Talk;
-use crate::error::Error;
-use crate::formula::definition::check;
-use crate::formula::{AGGREGATES, FIELDS, FUNCTIONS, Field, SERVER_FUNCTIONS, SETTINGS};
-use crate::ingest::{self, Intake};
-use crate::model::metric::Direction;
-use crate::model::{Campaign, Metric, custom};
+use sparkbench_ingest::{self as ingest, Intake};
+use sparkbench_model::formula::definition::check;
+use sparkbench_model::formula::{AGGREGATES, FIELDS, FUNCTIONS, Field, SERVER_FUNCTIONS, SETTINGS};
+use sparkbench_model::metric::Direction;
+use sparkbench_model::{Campaign, Metric, custom};
+use sparkbench_text::error::Error;
 
 /// List the metrics that sparkbench knows and those that you defined
 ///

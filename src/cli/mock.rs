@@ -6,13 +6,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::error::{Error, Kind};
-use crate::host::Host as _;
-use crate::host::machine::Machine;
-use crate::host::net::resolve;
-use crate::mock::ask::from_ms;
-use crate::mock::settings::{Honours, ReasoningKey};
-use crate::mock::{self, Settings, Totals, shape};
+use sparkbench_host::Host as _;
+use sparkbench_host::machine::Machine;
+use sparkbench_host::net::resolve;
+use sparkbench_mock::ask::from_ms;
+use sparkbench_mock::settings::{Honours, ReasoningKey};
+use sparkbench_mock::{self as mock, Settings, Totals, shape};
+use sparkbench_text::error::{Error, Kind};
 
 use super::talk::Talk;
 

@@ -68,7 +68,7 @@ use std::process::ExitCode;
 
 use clap::{ColorChoice, CommandFactory as _, Parser, Subcommand};
 
-use crate::error::Error;
+use sparkbench_text::error::Error;
 
 /// Benchmark language models on DGX Spark and other CUDA machines, and judge the results with their uncertainty
 ///
@@ -222,7 +222,7 @@ fn parse() -> Cli {
             && !given.starts_with('-')
         {
             // An address may hold a password.
-            let mut secrets = crate::archive::mask::Secrets::default();
+            let mut secrets = sparkbench_archive::mask::Secrets::default();
             secrets.learn_address("--url", given);
             let given = secrets.veil().text(given);
             let tip = format!("the address of a server comes after --url: 'load --url {given}'");

@@ -9,16 +9,16 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::{Outcome, print};
-use crate::error::Error;
-use crate::host::Host;
-use crate::host::link::{self, Listening, Measured};
-use crate::host::machine::Machine;
-use crate::host::meet::Secret;
-use crate::host::net::{SocketAddr, clock::wall, now, resolve};
-use crate::host::rdma;
-use crate::load::ranks::place::TOKEN;
-use crate::run::cluster::member::{self, Join};
-use crate::run::nodes::here::about;
+use sparkbench_collect::run::cluster::member::{self, Join};
+use sparkbench_collect::run::nodes::here::about;
+use sparkbench_host::Host;
+use sparkbench_host::link::{self, Listening, Measured};
+use sparkbench_host::machine::Machine;
+use sparkbench_host::meet::Secret;
+use sparkbench_host::net::{SocketAddr, clock::wall, now, resolve};
+use sparkbench_host::rdma;
+use sparkbench_load::ranks::place::TOKEN;
+use sparkbench_text::error::Error;
 
 /// Describe this machine, or take part in a campaign over several machines
 ///

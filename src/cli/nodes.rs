@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use super::talk::Talk;
 use super::{Outcome, columns, print};
-use crate::error::{Error, Kind};
-use crate::host::Host;
-use crate::host::machine::Machine;
-use crate::plan::suite::NodeSource;
-use crate::run::nodes::about::Range;
-use crate::run::nodes::{About, Asked, Entry, Link, Node, ask_all, here, list, source};
+use sparkbench_collect::run::nodes::about::Range;
+use sparkbench_collect::run::nodes::{About, Asked, Entry, Link, Node, ask_all, here, list, source};
+use sparkbench_host::Host;
+use sparkbench_host::machine::Machine;
+use sparkbench_plan::suite::NodeSource;
+use sparkbench_text::error::{Error, Kind};
 
 /// List the machines of a cluster, with the GPU, driver, memory, version, link and clock of each
 ///
@@ -218,7 +218,7 @@ fn verdict(nodes: &[Node], own_version: &str) -> Result<Outcome, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::nodes::about::Offset;
+    use sparkbench_collect::run::nodes::about::Offset;
 
     #[test]
     fn the_table_has_a_line_a_machine_and_says_why_one_is_missing() {

@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::io::Read as _;
 
-use crate::archive::{Discovery, Places, Scrub, Tally, hash};
-use crate::escape::file_name;
-use crate::ingest::Intake;
-use crate::model::{Altered, Campaign, ExtraValue, Origin, Run, Setup, Source, Status};
+use sparkbench_archive::{Discovery, Places, Scrub, Tally, hash};
+use sparkbench_ingest::Intake;
+use sparkbench_model::{Altered, Campaign, ExtraValue, Origin, Run, Setup, Source, Status};
+use sparkbench_text::escape::file_name;
 
 /// Bytes of a file that go into the salt.
 const HEAD: u64 = 64 << 10;

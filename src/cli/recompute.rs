@@ -13,9 +13,9 @@ use serde_json::Value;
 
 use super::intake::{self, Judging};
 use super::talk::Talk;
-use crate::archive::verify::{Kind, Mismatch};
-use crate::error::Error;
-use crate::page;
+use sparkbench_archive::verify::{Kind, Mismatch};
+use sparkbench_site::page;
+use sparkbench_text::error::Error;
 
 const ANALYSIS: &str = "data/analysis.json";
 /// Differences that are listed. Of more, the number is said.
@@ -49,7 +49,7 @@ pub(super) struct Given<'a> {
 pub(super) fn recompute(site: &Path, archive: &[PathBuf], given: &Given<'_>, talk: &Talk) -> Result<Recomputed, Error> {
     let file = site.join(ANALYSIS);
     let unread = |what: &str| Error::archive(format!("{what}, '{}'", file.display()));
-    let bytes = crate::archive::disk::read_plain(&file)
+    let bytes = sparkbench_archive::disk::read_plain(&file)
         .map_err(|cause| unread("cannot read the analysis of the site").because(cause))?;
     let said: Value = serde_json::from_slice(&bytes)
         .map_err(|cause| unread("the analysis of the site is not JSON").because(cause))?;

@@ -10,7 +10,7 @@ use clap_complete::Shell;
 
 use super::print;
 use super::talk::Talk;
-use crate::error::Error;
+use sparkbench_text::error::Error;
 
 /// Print a script that completes verbs and options in your shell
 #[derive(Debug, clap::Args)]
@@ -61,7 +61,7 @@ pub(crate) fn man(args: &Man, mut command: Command, talk: &Talk) -> Result<(), E
     for (name, command) in &pages {
         let mut page = Vec::new();
         clap_mangen::Man::new(command.clone()).render(&mut page).map_err(failed)?;
-        crate::archive::write_atomic(&args.folder.join(format!("{name}.1")), &page)?;
+        sparkbench_archive::write_atomic(&args.folder.join(format!("{name}.1")), &page)?;
     }
     talk.say(&format!("{} manual pages in {folder}, read one with: man {folder}/sparkbench.1", pages.len()));
     Ok(())

@@ -1,7 +1,7 @@
 //! `sparkbench stats`: every statistic of one or two samples, for people with two columns of numbers.
 //!
 //! In:  files of numbers in order of time.  Out: a table, or JSON as the contracts fix it.
-//! Not here: formulas (see [`crate::stats`]), verdicts.
+//! Not here: formulas (see [`sparkbench_stats`]), verdicts.
 
 mod arm;
 mod comparison;
@@ -19,9 +19,9 @@ use self::comparison::{Comparison, OrderSummary, Paired};
 use self::input::Format;
 use self::json::Percentiles;
 use super::talk::Talk;
-use crate::error::Error;
-use crate::stats::bootstrap::Job;
-use crate::stats::{self, Direction, Sample, hierarchical};
+use sparkbench_stats::bootstrap::Job;
+use sparkbench_stats::{self as stats, Direction, Sample, hierarchical};
+use sparkbench_text::error::Error;
 
 /// Fewest resamples that leave anything in the tails.
 const MIN_RESAMPLES: u64 = 999;

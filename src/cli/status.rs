@@ -13,9 +13,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::talk::Talk;
 use super::{Outcome, print};
-use crate::error::Error;
-use crate::model::Instant;
 use gather::Gatherer;
+use sparkbench_model::Instant;
+use sparkbench_text::error::Error;
 use view::View;
 
 /// Between two looks: a campaign takes hours, and a look reads little more than the journal.

@@ -7,9 +7,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::archive::given::refuse_endless;
-use crate::error::{Error, Kind};
-use crate::run::experiment::Experiment;
+use sparkbench_archive::given::refuse_endless;
+use sparkbench_collect::run::experiment::Experiment;
+use sparkbench_text::error::{Error, Kind};
 
 /// Largest suite that is read: the largest shipped one has 8 KiB.
 const SUITE_LIMIT: u64 = 1 << 20;
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn a_file_that_never_ends_is_refused_and_a_large_one_does_not_fill_the_memory() {
         assert!(refusal("/dev/zero").contains("not a regular file"), "{}", refusal("/dev/zero"));
-        let folder = crate::testing::Folder::new("large-suite");
+        let folder = sparkbench_testing::Folder::new("large-suite");
         let file = folder.join("suite.toml");
         std::fs::File::create(&file).unwrap().set_len(1 << 40).unwrap();
         let said = refusal(&file.display().to_string());
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_text_are_said_to_be_none() {
-        let folder = crate::testing::Folder::new("no-text");
+        let folder = sparkbench_testing::Folder::new("no-text");
         let file = folder.join("suite.toml");
         std::fs::write(&file, [0x66, 0xff, 0xfe]).unwrap();
         let said = refusal(&file.display().to_string());

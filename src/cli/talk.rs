@@ -10,8 +10,8 @@ use anstyle::{AnsiColor, Style};
 use clap::ColorChoice;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::archive::mask::Veil;
-use crate::error::Error;
+use sparkbench_archive::mask::Veil;
+use sparkbench_text::error::Error;
 
 /// How loudly to speak.
 #[derive(Debug)]

@@ -7,12 +7,12 @@ use serde::Serialize;
 
 use super::print;
 use super::talk::Talk;
-use crate::archive::manifest::{CAMPAIGN_FILE, JOURNAL_FILE};
+use sparkbench_archive::manifest::{CAMPAIGN_FILE, JOURNAL_FILE};
 #[cfg(feature = "analyse")]
-use crate::archive::verify::Mismatch;
-use crate::archive::verify::{Kind, Remedy, Runs, State, Verified, verify};
-use crate::error::Error;
-use crate::escape::shell;
+use sparkbench_archive::verify::Mismatch;
+use sparkbench_archive::verify::{Kind, Remedy, Runs, State, Verified, verify};
+use sparkbench_text::error::Error;
+use sparkbench_text::escape::shell;
 
 /// Check every byte of an archive or a site against its hashes
 ///
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Verify, talk: &Talk) -> Result<(), Error> {
     bar.finish_and_clear();
     let mut verified = verified?;
     again(args, talk, &mut verified);
-    let shown = crate::archive::shown(&args.path);
+    let shown = sparkbench_archive::shown(&args.path);
     if args.json {
         print(&json(&shown, &verified)?)?;
     } else {
@@ -158,7 +158,7 @@ fn again(args: &Verify, talk: &Talk, verified: &mut Verified) {
             Err(cause) => verified.flaws.push(Mismatch::new(
                 "data/analysis.json",
                 Kind::Unreadable,
-                format!("cannot repeat the analysis: {}", crate::ingest::one_line(&cause)),
+                format!("cannot repeat the analysis: {}", sparkbench_ingest::one_line(&cause)),
             )),
         }
     }

@@ -10,9 +10,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::archive::{self, Scrub, WHOLE_LIMIT};
-use crate::escape::markdown as escape;
-use crate::verdict::report::{Analysis, RunReport};
+use sparkbench_archive::{self as archive, Scrub, WHOLE_LIMIT};
+use sparkbench_text::escape::markdown as escape;
+use sparkbench_verdict::report::{Analysis, RunReport};
 
 /// Parts of a name that make its value a version of something, or what something is.
 const WORDS: &[&str] = &[

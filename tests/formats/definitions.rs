@@ -89,5 +89,5 @@ fn a_rule_that_reads_a_latency_is_in_the_catalogue_or_does_not_say_how() {
         .iter()
         .filter(|rule| definition::family(rule).is_none() && !NOT_SAID.iter().any(|start| rule.starts_with(start)))
         .collect();
-    assert!(unknown.is_empty(), "src/model/definition.rs says nothing of what these measure: {unknown:?}");
+    assert!(unknown.is_empty(), "crates/model/src/definition.rs says nothing of what these measure: {unknown:?}");
 }

@@ -81,14 +81,14 @@ const PROSE: [&str; 9] = ["as", "sets", "removes", "attaches", "with", "that", "
 
 /// Options that advice names and that belong to another program: where, which, whose.
 const OF_OTHERS: &[(&str, &[&str], &str)] = &[
-    ("env/docker/", &["restart", "shm-size", "ipc", "user", "flag"], "docker run"),
-    ("env/docker/ready.rs", &["runtime", "output"], "nvidia-ctk"),
-    ("ingest/sglang/lines.rs", &["output-details"], "sglang.bench_serving"),
-    ("run/gates/", &["gpus", "cap-add"], "docker run"),
-    ("host/cuda/", &["gpus"], "docker run"),
-    ("run/gates/memory_available.rs", &["sort"], "ps"),
-    ("run/mounts.rs", &["recursive", "lazy"], "umount"),
-    ("load/session/", &["max-model-len"], "vllm serve"),
+    ("crates/collect/src/env/docker/", &["restart", "shm-size", "ipc", "user", "flag"], "docker run"),
+    ("crates/collect/src/env/docker/ready.rs", &["runtime", "output"], "nvidia-ctk"),
+    ("crates/ingest/src/sglang/lines.rs", &["output-details"], "sglang.bench_serving"),
+    ("crates/collect/src/run/gates/", &["gpus", "cap-add"], "docker run"),
+    ("crates/host/src/cuda/", &["gpus"], "docker run"),
+    ("crates/collect/src/run/gates/memory_available.rs", &["sort"], "ps"),
+    ("crates/collect/src/run/mounts.rs", &["recursive", "lazy"], "umount"),
+    ("crates/load/src/session/", &["max-model-len"], "vllm serve"),
 ];
 
 /// Issue 15: "check every remedy in the program". What hints, remedies and examples name is there, in the help of the verb that they name.
@@ -111,15 +111,15 @@ fn every_command_and_option_that_the_program_recommends_is_in_the_help() {
                 .any(|(at, name)| !help[at + name.len()..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '-'))
         })
     };
-    let source = program::repository().join("src");
+    let source = program::repository();
     let (mut wrong, mut seen) = (Vec::new(), (0, 0));
-    for file in sources(&source) {
+    for file in ["src", "crates"].iter().flat_map(|folder| sources(&source.join(folder))) {
         let name = file.strip_prefix(&source).unwrap().display().to_string();
-        // A file of a verb speaks of that verb, and so does the room behind `load`.
-        let stem = name.strip_prefix("cli/").and_then(|rest| rest.split(['/', '.']).next()).unwrap_or_default();
+        // A file of a verb speaks of that verb, and so does the crate behind `load`.
+        let stem = name.strip_prefix("src/cli/").and_then(|rest| rest.split(['/', '.']).next()).unwrap_or_default();
         let own = match stem {
             "load_chat" => Some("load"),
-            _ if name.starts_with("load/") => Some("load"),
+            _ if name.starts_with("crates/load/") => Some("load"),
             _ => helps.keys().map(String::as_str).find(|verb| verb.replace('-', "_") == stem),
         };
         for text in advice::texts(&std::fs::read_to_string(&file).unwrap()) {

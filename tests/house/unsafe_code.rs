@@ -24,7 +24,8 @@ fn code(text: &str) -> Vec<(String, String)> {
 #[test]
 fn the_table_of_unsafe_code_names_every_block_and_every_block_gives_its_reason() {
     let mut found: BTreeMap<String, usize> = BTreeMap::new();
-    for entry in walkdir::WalkDir::new(repository().join("src")).sort_by_file_name().into_iter().flatten() {
+    let folders = ["src", "crates"].map(|folder| walkdir::WalkDir::new(repository().join(folder)).sort_by_file_name());
+    for entry in folders.into_iter().flatten().flatten() {
         if entry.path().extension().is_none_or(|ending| ending != "rs") {
             continue;
         }
@@ -42,9 +43,9 @@ fn the_table_of_unsafe_code_names_every_block_and_every_block_gives_its_reason()
     }
     let readme = std::fs::read_to_string(repository().join("fuzz/README.md")).unwrap();
     let row = |line: &str| {
-        let mut cells = line.strip_prefix("| `src/")?.split(" | ");
+        let mut cells = line.strip_prefix("| `crates/")?.split(" | ");
         let path = cells.next()?.trim_end_matches('`');
-        Some((format!("src/{path}"), cells.next()?.trim().parse::<usize>().ok()?))
+        Some((format!("crates/{path}"), cells.next()?.trim().parse::<usize>().ok()?))
     };
     let told: BTreeMap<String, usize> = readme.lines().filter_map(row).collect();
     assert_eq!(told, found, "the table of fuzz/README.md, and the sources");

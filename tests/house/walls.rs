@@ -1,107 +1,37 @@
-//! The rooms keep their walls: words that may not appear in a room's code, and arrows that may not be drawn.
+//! The house keeps its walls: words that may not appear in the code of a folder, and the arrows between the crates.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Words banned from a room. Tests and comments do not count: they may speak of what the code may not do.
+/// Words banned from a folder: what Cargo cannot say. Which crates a crate may use stands in its `Cargo.toml`, and nothing else compiles.
+/// Tests and comments do not count: they may speak of what the code may not do.
 const WALLS: &[(&str, &[&str])] = &[
-    ("model", &["polars", "plotters", "askama", "std::fs", "std::time", "println!", "crate::"]),
-    ("archive", &["polars", "plotters", "askama", "crate::ingest", "crate::stats", "crate::verdict", "crate::page"]),
-    ("ingest", &["polars", "plotters", "askama", "crate::stats", "crate::frame", "crate::page", "println!"]),
-    ("frame", &["plotters", "askama", "crate::stats", "crate::ingest", "crate::page", "std::fs", "println!"]),
+    ("crates/text", &["std::fs", "std::time", "println!"]),
+    ("crates/model", &["std::fs", "std::time", "println!"]),
+    ("crates/stats", &["std::fs", "std::time", "println!"]),
+    ("crates/ingest", &["println!"]),
+    ("crates/verdict", &["std::fs", "std::time", "println!"]),
+    ("crates/frame", &["std::fs", "println!"]),
     (
-        "stats",
+        "crates/site/src/chart",
         &[
-            "polars",
-            "plotters",
             "askama",
             "std::fs",
             "std::time",
             "println!",
-            "crate::verdict",
-            "crate::model",
-            "crate::ingest",
-            "crate::frame",
+            "sparkbench_archive",
+            "sparkbench_model",
+            "sparkbench_verdict",
             "crate::page",
-            "crate::chart",
         ],
     ),
+    ("crates/site/src/page", &["plotters::", "std::time", "println!"]),
+    ("crates/plan", &["std::fs", "std::process", "std::time", "std::net", "std::thread", "std::env::", "println!"]),
+    ("crates/host", &["println!"]),
     (
-        "verdict",
+        "crates/collect/src/env",
         &[
-            "polars",
-            "plotters",
-            "askama",
-            "std::fs",
-            "std::time",
-            "println!",
-            "crate::ingest",
-            "crate::frame",
-            "crate::page",
-            "crate::chart",
-            "crate::archive",
-        ],
-    ),
-    (
-        "chart",
-        &[
-            "polars",
-            "askama",
-            "std::fs",
-            "std::time",
-            "println!",
-            "crate::verdict",
-            "crate::frame",
-            "crate::ingest",
-            "crate::page",
-            "crate::archive",
-        ],
-    ),
-    ("page", &["polars", "plotters::", "crate::stats", "crate::frame", "crate::ingest", "std::time", "println!"]),
-    (
-        "plan",
-        &[
-            "polars",
-            "std::fs",
-            "std::process",
-            "std::time",
-            "std::net",
-            "std::thread",
-            "std::env::",
-            "nix::",
-            "println!",
-            "crate::host",
-            "crate::env",
-            "crate::workload",
-            "crate::run",
-            "crate::verdict",
-            "crate::frame",
-            "crate::page",
-            "crate::cli",
-        ],
-    ),
-    (
-        "host",
-        &[
-            "polars",
-            "println!",
-            "crate::plan",
-            "crate::env",
-            "crate::workload",
-            "crate::run",
-            "crate::archive",
-            "crate::ingest",
-            "crate::stats",
-            "crate::verdict",
-            "crate::frame",
-            "crate::page",
-            "crate::cli",
-        ],
-    ),
-    (
-        "env",
-        &[
-            "polars",
             "std::process",
             "std::fs",
             "std::time::Instant",
@@ -110,19 +40,14 @@ const WALLS: &[(&str, &[&str])] = &[
             "std::thread",
             "println!",
             "crate::run",
-            "crate::ingest",
-            "crate::stats",
-            "crate::verdict",
-            "crate::frame",
-            "crate::page",
-            "crate::cli",
+            "sparkbench_ingest",
+            "sparkbench_stats",
         ],
     ),
     // Reads the files that a run left and the assets of the suite, hence no ban on `std::fs`.
     (
-        "workload",
+        "crates/collect/src/workload",
         &[
-            "polars",
             "std::process",
             "std::time::Instant",
             "std::time::SystemTime",
@@ -130,120 +55,56 @@ const WALLS: &[(&str, &[&str])] = &[
             "std::thread",
             "println!",
             "crate::run",
-            "crate::verdict",
-            "crate::frame",
-            "crate::page",
-            "crate::cli",
         ],
     ),
     (
-        "run",
-        &[
-            "polars",
-            "std::process",
-            "std::time::Instant",
-            "std::time::SystemTime",
-            "std::net",
-            "println!",
-            "crate::stats",
-            "crate::verdict",
-            "crate::frame",
-            "crate::page",
-            "crate::cli",
-        ],
+        "crates/collect/src/run",
+        &["std::process", "std::time::Instant", "std::time::SystemTime", "std::net", "println!", "sparkbench_stats"],
     ),
     // Reads the files that settings name and writes those of a run, hence no ban on `std::fs`. Has threads beside the engine's.
-    (
-        "load",
-        &[
-            "polars",
-            "std::process",
-            "std::net::Tcp",
-            "std::time::Instant",
-            "std::time::SystemTime",
-            "println!",
-            "crate::env",
-            "crate::workload",
-            "crate::run",
-            "crate::mock",
-            "crate::verdict",
-            "crate::frame",
-            "crate::page",
-            "crate::cli",
-        ],
-    ),
-    (
-        "mock",
-        &[
-            "polars",
-            "std::process",
-            "std::net::Tcp",
-            "std::time::Instant",
-            "std::time::SystemTime",
-            "println!",
-            // It must not share what it is there to check.
-            "crate::load",
-            "crate::workload",
-            "crate::run",
-            "crate::archive",
-            "crate::cli",
-        ],
-    ),
-    ("cli", &["polars", "plotters", "askama", "std::net", "Command::new"]),
+    ("crates/load", &["std::process", "std::net::Tcp", "std::time::Instant", "std::time::SystemTime", "println!"]),
+    ("crates/mock", &["std::process", "std::net::Tcp", "std::time::Instant", "std::time::SystemTime", "println!"]),
+    ("src/cli", &["std::net", "Command::new"]),
 ];
 
 /// Words with few homes: a file may say the word only where its path begins with one of them.
-/// What is not a room's home here is a named exception, with its reason.
+/// What is not a crate's home here is a named exception, with its reason.
 const HOMES: &[(&str, &[&str])] = &[
     (
         "std::process",
         &[
-            "host/",
-            "main.rs",
-            "whole.rs",
+            "crates/host/",
+            "src/main.rs",
             // The exit code of the program.
-            "cli/mod.rs",
+            "src/cli/mod.rs",
             // The own number alone: in the name of a file written aside or of a folder, and in the lock. Nothing is started.
-            "cli/load.rs",
-            "archive/write.rs",
-            "archive/writer/open.rs",
-            "archive/site.rs",
+            "src/cli/load.rs",
+            "crates/archive/src/write.rs",
+            "crates/archive/src/writer/open.rs",
+            "crates/archive/src/site.rs",
         ],
     ),
     (
         "nix::",
         &[
-            "host/",
-            "archive/lock",
+            "crates/host/",
+            "crates/archive/src/lock",
             // An open that does not wait.
-            "archive/disk.rs",
+            "crates/archive/src/disk.rs",
             // Two folders change places.
-            "archive/site.rs",
+            "crates/archive/src/site.rs",
             // The names of signals, to say which one ended a program. Nothing is sent.
-            "run/after.rs",
+            "crates/collect/src/run/after.rs",
         ],
     ),
-    ("nvml_wrapper", &["host/"]),
-    ("cudarc", &["host/"]),
-    ("rustls", &["host/"]),
-    ("ureq", &["host/"]),
-    ("tokio::", &["host/"]),
-    ("ring::", &["host/"]),
-    ("std::net::Tcp", &["host/"]),
-    ("tokenizers::", &["load/tokens"]),
-    ("httparse", &["load/wire", "mock/"]),
+    ("ring::", &["crates/host/"]),
+    ("rustls", &["crates/host/"]),
+    ("std::net::Tcp", &["crates/host/"]),
+    ("tokenizers::", &["crates/load/src/tokens"]),
+    ("httparse", &["crates/load/src/wire", "crates/mock/"]),
+    ("askama", &["crates/site/src/page"]),
+    ("plotters", &["crates/site/src/chart"]),
 ];
-
-/// What a room may use although a word above is part of it.
-fn allowed(room: &str, line: &str) -> bool {
-    match room {
-        // Its own words.
-        "model" => line.contains("crate::model"),
-        // Inputs are reported in the words of the report.
-        "ingest" => line.contains("println!") && line.trim_start().starts_with("//"),
-        _ => false,
-    }
-}
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -260,22 +121,27 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// Every file of the product: the program and its crates.
+fn product() -> Vec<(String, PathBuf)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let all = sources(&root.join("src")).into_iter().chain(sources(&root.join("crates")));
+    all.map(|path| (name_below(root, &path), path)).filter(|(name, _)| !name.starts_with("crates/testing/")).collect()
+}
+
 #[test]
-fn rooms_keep_their_walls() {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+fn folders_keep_their_walls() {
+    let all = product();
     let mut broken = Vec::new();
-    for (room, banned) in WALLS {
-        let files = sources(&src.join(room));
-        assert!(!files.is_empty(), "the room {room}/ has no files");
-        for file in files {
-            let text = fs::read_to_string(&file).expect("source files are text");
+    for (folder, banned) in WALLS {
+        let inside = format!("{folder}/");
+        let files: Vec<_> = all.iter().filter(|(name, _)| name.starts_with(&inside)).collect();
+        assert!(!files.is_empty(), "{folder}/ has no files");
+        for (name, path) in files {
+            let text = fs::read_to_string(path).expect("source files are text");
             let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-            for (number, line) in (1..).zip(code.lines()) {
-                if line.trim_start().starts_with("//") || allowed(room, line) {
-                    continue;
-                }
+            for (number, line) in (1..).zip(code.lines()).filter(|(_, line)| !line.trim_start().starts_with("//")) {
                 for word in banned.iter().filter(|word| line.contains(**word)) {
-                    broken.push(format!("{}:{number}: `{word}` does not belong in {room}/", file.display()));
+                    broken.push(format!("{name}:{number}: `{word}` does not belong in {folder}/"));
                 }
             }
         }
@@ -283,37 +149,41 @@ fn rooms_keep_their_walls() {
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 
+/// The arrows of CONTRIBUTING, as the manifests draw them: what a crate may use of ours.
 #[test]
-fn only_one_room_says_polars_and_only_one_says_plotters() {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    for (word, home) in
-        [("polars::", "frame"), ("plotters::", "chart"), ("plotters_backend::", "chart"), ("askama", "page")]
-    {
-        for file in sources(&src).into_iter().filter(|file| !file.starts_with(src.join(home))) {
-            let text = fs::read_to_string(&file).expect("source files are text");
-            let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-            for line in code {
-                assert!(!line.contains(word), "{}: `{word}` belongs in {home}/ alone", file.display());
-            }
-        }
+fn crates_use_those_that_contributing_names() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(root.join("CONTRIBUTING.md")).expect("a text");
+    let row = |line: &str| {
+        let mut cells = line.strip_prefix("| `crates/")?.split(" | ");
+        let name = cells.next()?.trim_end_matches('`').to_owned();
+        let used = cells.nth(1)?.trim_end_matches(" |").split(", ").filter(|word| *word != "nothing of ours");
+        Some((name, used.map(str::to_owned).collect::<BTreeSet<String>>()))
+    };
+    let told: BTreeMap<String, BTreeSet<String>> = text.lines().filter_map(row).collect();
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(root.join("crates")).expect("a folder").flatten() {
+        let manifest = fs::read_to_string(entry.path().join("Cargo.toml")).expect("a manifest");
+        let product = manifest.split("dev-dependencies]").next().unwrap_or_default();
+        let ours =
+            product.lines().filter_map(|line| line.strip_prefix("sparkbench-")?.strip_suffix(".workspace = true"));
+        found.insert(entry.file_name().to_string_lossy().into_owned(), ours.map(str::to_owned).collect());
     }
+    assert_eq!(told, found, "the table of CONTRIBUTING.md, and the manifests");
 }
 
 #[test]
 fn every_file_says_what_goes_in_what_comes_out_and_what_is_elsewhere() {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    for file in sources(&src) {
+    for (name, file) in product() {
         let text = fs::read_to_string(&file).expect("source files are text");
-        assert!(text.starts_with("//!"), "{}: begins without a module essay", file.display());
+        assert!(text.starts_with("//!"), "{name}: begins without a module essay");
     }
 }
 
 #[test]
 fn processes_system_calls_and_the_driver_of_the_gpu_have_few_homes() {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut broken = Vec::new();
-    for file in sources(&src) {
-        let place = file.strip_prefix(&src).expect("found below src").to_string_lossy().into_owned();
+    for (place, file) in product() {
         let text = fs::read_to_string(&file).expect("source files are text");
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
         for (number, line) in (1..).zip(code.lines()).filter(|(_, line)| !line.trim_start().starts_with("//")) {
@@ -354,7 +224,7 @@ const CHANCE_HOMES: &[(&str, &str)] = &[
     ("tests/support/wait.rs", "the one place that waits"),
     ("tests/support/limit.rs", "ends a program that hangs"),
     ("tests/support/folder.rs", "the one place that makes folders"),
-    ("src/testing.rs", "the same for unit tests"),
+    ("crates/testing/src/lib.rs", "the same for unit tests"),
     ("tests/house/walls.rs", "the words themselves"),
 ];
 
@@ -372,14 +242,15 @@ fn code_of_tests(root: &Path) -> Vec<(String, String)> {
             found.push((name_below(root, path), text));
         }
     }
-    for entry in walkdir::WalkDir::new(root.join("src")).sort_by_file_name().into_iter().flatten() {
+    let folders = ["src", "crates"].map(|folder| walkdir::WalkDir::new(root.join(folder)).sort_by_file_name());
+    for entry in folders.into_iter().flatten().flatten() {
         let path = entry.path();
         if path.extension().is_none_or(|ending| ending != "rs") {
             continue;
         }
         let text = fs::read_to_string(path).expect("source files are text");
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if stem.ends_with("tests") || stem == "testing" {
+        if stem.ends_with("tests") || stem == "testing" || path.starts_with(root.join("crates/testing")) {
             found.push((name_below(root, path), text));
         } else if let Some(at) = text.find("#[cfg(test)]\nmod ") {
             // Lines before it keep their numbers and say nothing.

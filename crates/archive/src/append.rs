@@ -8,7 +8,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::shown;
-use crate::error::Error;
+use sparkbench_text::error::Error;
 
 /// A file that grows.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn lines_are_there_at_once_and_a_file_is_never_begun_twice() {
-        let folder = crate::testing::Folder::new("append");
+        let folder = sparkbench_testing::Folder::new("append");
         let path = folder.join("a.csv");
         let mut file = Appender::create(&path).unwrap();
         file.line("one").unwrap();

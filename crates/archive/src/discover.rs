@@ -18,7 +18,7 @@ use walkdir::{DirEntry, WalkDir};
 use super::disk::open_plain;
 use super::manifest::{CAMPAIGN_FILE, INTERRUPTED_FOLDER, PREPARED_FOLDER, PROBES_FOLDER, RUN_FILE};
 use super::name::{FileName, shown, spelled};
-use crate::error::Error;
+use sparkbench_text::error::Error;
 
 /// Bytes of `data/analysis.json` that are read to tell a site of this program from a folder of that name.
 const MARKER_BYTES: u64 = 256;

@@ -13,7 +13,7 @@ use walkdir::WalkDir;
 use super::mounts;
 use super::name::{FileName, shown};
 use super::read::Hashing;
-use crate::error::Error;
+use sparkbench_text::error::Error;
 
 /// Ends the names of our own files that are still being written. Nothing of that name is ever kept.
 pub const ASIDE: &str = ".sparkbench-aside";

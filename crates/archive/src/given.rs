@@ -7,7 +7,7 @@ use std::fs::{self, Metadata};
 use std::path::Path;
 
 use super::name::shown;
-use crate::error::Error;
+use sparkbench_text::error::Error;
 
 /// What to do with what is not read as it is.
 pub const REMEDY: &str = "write its content to a file, and give that file";

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::journal::{self, Event};
 use super::shown;
-use crate::error::Error;
+use sparkbench_text::error::Error;
 
 /// How often the lock is tried: one who only looks ([`held`]) holds it for a moment too, and so does a program that a collector which was
 /// killed was just starting.

@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_folder_without_mounts_has_none() {
-        let folder = crate::testing::Folder::new("no-mounts");
+        let folder = sparkbench_testing::Folder::new("no-mounts");
         assert_eq!(below(&folder).unwrap(), BTreeMap::new());
         assert!(below(&folder.join("missing")).is_err() || !Path::new(TABLE).exists());
     }

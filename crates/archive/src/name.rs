@@ -14,7 +14,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::escape::base64;
+use sparkbench_text::escape::base64;
 
 /// Path of a file below a folder, with `/` between its parts. Ordered by its bytes.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,6 +3,8 @@
 //! In:  a reader.  Out: bytes and lines, the SHA-256 of everything that went through.
 //! Not here: meaning.
 
+pub use sparkbench_text::hash::hash;
+pub(super) use sparkbench_text::hash::hex;
 use std::io::{self, BufRead, Read};
 
 use sha2::{Digest as _, Sha256};
@@ -70,16 +72,6 @@ impl<R: BufRead> BufRead for Hashing<R> {
         self.passed += amount as u64;
         self.inner.consume(amount);
     }
-}
-
-/// SHA-256 of bytes in lower-case hexadecimal.
-pub fn hash(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-/// Lower-case hexadecimal.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// One line without its end.

@@ -24,7 +24,7 @@ use super::disk;
 use super::manifest::{CAMPAIGN_FILE, JOURNAL_FILE, RUN_FILE, RUNS_FOLDER, SEAL_FILE};
 use super::name::FileName;
 use super::verify::{self, Kind, Mismatch, Remedy};
-use crate::model::{Alteration, Altered};
+use sparkbench_model::{Alteration, Altered};
 
 /// Largest list of hashes that is read: some hundred thousand files.
 const LIST_MOST: u64 = 16 << 20;

@@ -12,7 +12,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::manifest::DroppedWire;
 use super::{FileName, disk};
-use crate::error::Error;
+use sparkbench_text::error::Error;
 
 /// Ends the name of a file that was packed.
 const PACKED: &str = ".gz";

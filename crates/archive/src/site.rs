@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{mounts, shown};
-use crate::error::Error;
+use sparkbench_text::error::Error;
 
 /// Between two tries to take the lock.
 const BETWEEN: Duration = Duration::from_millis(100);
@@ -239,7 +239,7 @@ fn stays_here(options: &mut OpenOptions) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Folder;
+    use sparkbench_testing::Folder;
 
     fn take(site: &Path) -> SiteLock {
         SiteLock::take(site, false, |holder| panic!("held by {holder:?}")).unwrap().unwrap()

@@ -8,7 +8,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use super::shown;
-use crate::error::Error;
+use sparkbench_text::error::Error;
 
 /// Puts `bytes` at `path`, making its folders. An older file of that name is replaced in one step.
 ///
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn a_file_is_there_whole_or_not_at_all_and_nothing_else_is_left() {
-        let folder = crate::testing::Folder::new("write");
+        let folder = sparkbench_testing::Folder::new("write");
         let path = folder.join("deep").join("a.txt");
         write_atomic(&path, b"one").unwrap();
         write_atomic(&path, b"two").unwrap();
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn a_link_stays_a_link_and_a_device_a_device() {
         use std::os::unix::fs::{FileTypeExt as _, symlink};
-        let folder = crate::testing::Folder::new("write-link");
+        let folder = sparkbench_testing::Folder::new("write-link");
         let (file, link, nowhere) = (folder.join("a.txt"), folder.join("link"), folder.join("nowhere"));
         write_atomic(&file, b"one").unwrap();
         symlink(&file, &link).unwrap();

@@ -14,11 +14,11 @@ use polars_io::parquet::write::{KeyValueMetadata, ParquetCompression, ParquetWri
 
 use super::flat::{self, Cell, Flat};
 use super::measures::{REQUEST_COLUMNS, Requests, broken};
-use crate::error::Error;
-use crate::escape::cell as neutral;
-use crate::model::column::{Kind, Meaning, meaning};
-use crate::model::{Instant, Metric};
-use crate::verdict::report::{Analysis, RunReport};
+use sparkbench_model::column::{Kind, Meaning, meaning};
+use sparkbench_model::{Instant, Metric};
+use sparkbench_text::error::Error;
+use sparkbench_text::escape::cell as neutral;
+use sparkbench_verdict::report::{Analysis, RunReport};
 
 /// One row for each run, the columns of the table format, then every metric by catalogue order. Absent is empty.
 ///

@@ -8,10 +8,10 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::error::Error;
-use crate::model::Metric;
-use crate::model::column::{Kind, Meaning, meaning};
-use crate::verdict::report::Analysis;
+use sparkbench_model::Metric;
+use sparkbench_model::column::{Kind, Meaning, meaning};
+use sparkbench_text::error::Error;
+use sparkbench_verdict::report::Analysis;
 
 /// One list as a table.
 #[derive(Debug)]

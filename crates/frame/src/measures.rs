@@ -5,9 +5,9 @@
 
 use polars_core::prelude::*;
 
-use crate::error::Error;
-use crate::model::{Run, Series};
-use crate::verdict::CellValues;
+use sparkbench_model::{Run, Series};
+use sparkbench_text::error::Error;
+use sparkbench_verdict::CellValues;
 
 /// The measured values of an analysis.
 #[derive(Debug)]

@@ -15,11 +15,11 @@ use rust_xlsxwriter::{
 
 use super::flat::{self, Cell, Flat};
 use super::measures::listed;
-use crate::error::Error;
-use crate::escape;
-use crate::model::column::{Kind, Meaning, meaning};
-use crate::model::{Instant, Metric, Run};
-use crate::verdict::report::Analysis;
+use sparkbench_model::column::{Kind, Meaning, meaning};
+use sparkbench_model::{Instant, Metric, Run};
+use sparkbench_text::error::Error;
+use sparkbench_text::escape;
+use sparkbench_verdict::report::Analysis;
 
 /// Limit for rows of requests in the workbook. The format ends at 1,048,576 rows, but a sheet is built in memory cell by cell. At this limit
 /// the whole workbook takes about 200 MB to build and a few seconds to open. All requests are in `requests.parquet`.

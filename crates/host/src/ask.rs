@@ -119,8 +119,8 @@ fn collect(mut stream: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::process::{self, Process};
-    use crate::testing::{LIMIT, until};
+    use crate::process::{self, Process};
+    use sparkbench_testing::{LIMIT, until};
 
     /// Nothing holds the streams open here, however late a thread comes to read them.
     fn ask(question: Question) -> io::Result<Answer> {

@@ -21,7 +21,7 @@ pub(crate) const CPUINFO: &str = "/proc/cpuinfo";
 pub(crate) const CPUFREQ: &str = "/sys/devices/system/cpu/cpufreq";
 
 /// Reads the load average over one minute.
-pub(crate) fn load(host: &dyn Host, sample: &mut HostSample) {
+pub fn load(host: &dyn Host, sample: &mut HostSample) {
     let text = host.read(Path::new(LOADAVG)).ok();
     sample.load_1m = text.and_then(|text| text.split_whitespace().next()?.parse().ok());
 }
@@ -102,7 +102,7 @@ fn cpuinfo(text: &str) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::replay::Replay;
+    use crate::replay::Replay;
 
     #[test]
     fn busy_is_what_was_not_idle_nor_waiting_between_two_readings() {
@@ -137,7 +137,7 @@ mod tests {
         clocks.read(&spark, &mut sample);
         assert_eq!((sample.cpu_clock_min_mhz, sample.cpu_clock_max_mhz), (Some(2808.0), Some(3900.0)));
 
-        let x86 = Replay::new().file(CPUINFO, include_str!("../../tests/fixtures/proc/cpuinfo-x86.txt"));
+        let x86 = Replay::new().file(CPUINFO, include_str!("../../../tests/fixtures/proc/cpuinfo-x86.txt"));
         Clocks::find(&x86).read(&x86, &mut sample);
         assert_eq!((sample.cpu_clock_min_mhz, sample.cpu_clock_max_mhz), (Some(2596.12), Some(2596.12)));
 

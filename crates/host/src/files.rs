@@ -67,7 +67,7 @@ pub(super) fn write(path: &Path, text: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Folder;
+    use sparkbench_testing::Folder;
 
     #[test]
     fn a_file_is_read_whole_up_to_a_bound_and_a_pipe_holds_nobody() {

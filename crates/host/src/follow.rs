@@ -119,7 +119,7 @@ impl Drop for Following {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{LIMIT, until};
+    use sparkbench_testing::{LIMIT, until};
 
     #[test]
     fn lines_come_as_they_are_printed_and_the_end_has_a_cause() {

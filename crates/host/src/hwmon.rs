@@ -39,7 +39,7 @@ struct Sensor {
 
 /// Every sensor of the machine that could be read once.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Sensors {
+pub struct Sensors {
     found: Vec<Sensor>,
 }
 
@@ -61,7 +61,7 @@ impl Sensors {
     }
 
     /// Names, in the order in which they are read.
-    pub(crate) fn names(&self) -> Vec<String> {
+    pub fn names(&self) -> Vec<String> {
         self.found.iter().map(|sensor| sensor.name.clone()).collect()
     }
 
@@ -141,7 +141,7 @@ fn unlike_names(sensors: &mut [Sensor]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::replay::Replay;
+    use crate::replay::Replay;
 
     #[test]
     fn every_chip_is_read_under_its_own_names_and_units() {

@@ -15,8 +15,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use super::{
     Answer, Host, Job, Launched, Lines, Mounted, Question, ask, files, follow, guard, kernel, mounts, signals, time,
 };
-use crate::error::Error;
-use crate::model::Instant;
+use sparkbench_model::Instant;
+use sparkbench_text::error::Error;
 
 /// How soon an interrupt is noticed while we wait.
 const NOTICE: Duration = Duration::from_millis(50);

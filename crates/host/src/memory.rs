@@ -12,12 +12,12 @@ use super::Host;
 use super::sample::HostSample;
 
 /// Where the kernel prints memory.
-pub(crate) const MEMINFO: &str = "/proc/meminfo";
+pub const MEMINFO: &str = "/proc/meminfo";
 /// Where the kernel counts pages.
-pub(crate) const VMSTAT: &str = "/proc/vmstat";
+pub const VMSTAT: &str = "/proc/vmstat";
 
 /// Takes the reading.
-pub(crate) fn read(host: &dyn Host, sample: &mut HostSample) {
+pub fn read(host: &dyn Host, sample: &mut HostSample) {
     if let Ok(text) = host.read(Path::new(MEMINFO)) {
         meminfo(&text, sample);
     }
@@ -44,25 +44,25 @@ pub(crate) fn meminfo(text: &str, sample: &mut HostSample) {
 }
 
 /// One line of `/proc/meminfo`, in KiB (the kernel writes `kB` and means 1,024 bytes). A line without the unit is a count, not a size.
-pub(crate) fn kib(text: &str, name: &str) -> Option<u64> {
+pub fn kib(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     rest.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
 /// One line of `/proc/vmstat` and its relatives: a name, a blank, a number.
-pub(crate) fn counter(text: &str, name: &str) -> Option<u64> {
+pub fn counter(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?.trim().parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::replay::Replay;
+    use crate::replay::Replay;
 
     /// This kernel's own, 6.18, a machine without swap.
-    const PLAIN: &str = include_str!("../../tests/fixtures/proc/meminfo-x86.txt");
+    const PLAIN: &str = include_str!("../../../tests/fixtures/proc/meminfo-x86.txt");
     /// Total of a DGX Spark, cache and free as published for one (see the head of the file's folder).
-    const SPARK: &str = include_str!("../../tests/fixtures/proc/meminfo-spark.txt");
+    const SPARK: &str = include_str!("../../../tests/fixtures/proc/meminfo-spark.txt");
 
     #[test]
     fn a_real_meminfo_is_read_in_mebibytes() {

@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_path_that_carries_no_mount_is_an_error() {
-        let folder = crate::testing::Folder::new("mounts");
+        let folder = sparkbench_testing::Folder::new("mounts");
         assert!(unmount(&folder).is_err());
         assert!(unmount(&folder.join("missing")).is_err());
         assert_eq!(below(&folder).unwrap(), []);

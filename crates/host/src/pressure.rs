@@ -30,7 +30,7 @@ pub(crate) fn some_avg10(text: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::replay::Replay;
+    use crate::replay::Replay;
 
     #[test]
     fn the_first_share_of_the_line_some_is_read() {

@@ -11,7 +11,7 @@ use super::{memory, pressure};
 
 /// Data that is found once and kept between readings.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct HostReader {
+pub struct HostReader {
     busy: Busy,
     clocks: Clocks,
     sensors: Sensors,
@@ -19,12 +19,12 @@ pub(crate) struct HostReader {
 
 impl HostReader {
     /// Looks for the clocks and sensors of this machine.
-    pub(crate) fn open(host: &dyn Host) -> Self {
+    pub fn open(host: &dyn Host) -> Self {
         Self { busy: Busy::default(), clocks: Clocks::find(host), sensors: Sensors::find(host) }
     }
 
     /// Takes one reading. What cannot be read is absent. It never fails as a whole.
-    pub(crate) fn read(&mut self, host: &dyn Host) -> HostSample {
+    pub fn read(&mut self, host: &dyn Host) -> HostSample {
         let mut sample = HostSample::default();
         memory::read(host, &mut sample);
         pressure::read(host, &mut sample);
@@ -36,7 +36,7 @@ impl HostReader {
     }
 
     /// Sensors found.
-    pub(crate) fn sensors(&self) -> &Sensors {
+    pub fn sensors(&self) -> &Sensors {
         &self.sensors
     }
 }

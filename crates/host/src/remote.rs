@@ -19,7 +19,7 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// See the module. Dropping it ends the program.
 #[derive(Debug)]
-pub(crate) struct Remote {
+pub struct Remote {
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<(String, Ns)>,
@@ -31,7 +31,7 @@ impl Remote {
     ///
     /// # Errors
     /// Errors of the system.
-    pub(crate) fn start(argv: &[String]) -> io::Result<Self> {
+    pub fn start(argv: &[String]) -> io::Result<Self> {
         Self::start_with(argv, &[])
     }
 
@@ -39,7 +39,7 @@ impl Remote {
     ///
     /// # Errors
     /// Errors of the system.
-    pub(crate) fn start_with(argv: &[String], variables: &[(&str, &str)]) -> io::Result<Self> {
+    pub fn start_with(argv: &[String], variables: &[(&str, &str)]) -> io::Result<Self> {
         use std::os::unix::process::CommandExt as _;
         let (program, arguments) =
             argv.split_first().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "there is no program"))?;
@@ -86,7 +86,7 @@ impl Remote {
     ///
     /// # Errors
     /// When the program is gone.
-    pub(crate) fn say(&mut self, line: &str) -> io::Result<()> {
+    pub fn say(&mut self, line: &str) -> io::Result<()> {
         let gone = || io::Error::new(io::ErrorKind::BrokenPipe, "it has ended");
         let input = self.input.as_mut().ok_or_else(gone)?;
         input.write_all(line.as_bytes())?;
@@ -98,7 +98,7 @@ impl Remote {
     ///
     /// # Errors
     /// With the last words of the program where it ended, and when nothing came within `limit`.
-    pub(crate) fn hear(&mut self, limit: Duration) -> io::Result<(String, Ns)> {
+    pub fn hear(&mut self, limit: Duration) -> io::Result<(String, Ns)> {
         match self.lines.recv_timeout(limit) {
             Ok(heard) => Ok(heard),
             Err(RecvTimeoutError::Timeout) => {
@@ -137,8 +137,8 @@ impl Drop for Remote {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::process::Process;
-    use crate::testing::LIMIT;
+    use crate::process::Process;
+    use sparkbench_testing::LIMIT;
 
     fn shell(script: &str) -> Remote {
         Remote::start(&["sh".to_owned(), "-c".to_owned(), script.to_owned()]).unwrap()

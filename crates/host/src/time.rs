@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use nix::time::{ClockId, clock_gettime};
 
-use crate::model::Instant;
+use sparkbench_model::Instant;
 
 /// Wall clock, to the millisecond.
 pub(super) fn utc() -> Instant {

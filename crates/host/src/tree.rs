@@ -35,14 +35,14 @@ pub struct TreeSource {
 
 /// Reads a tree again and again.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct TreeReader {
+pub struct TreeReader {
     /// Finding for a main process, so that it is looked up once.
     resolved: Option<(u32, BTreeMap<String, PathBuf>)>,
 }
 
 impl TreeReader {
     /// Takes the reading.
-    pub(crate) fn read(&mut self, host: &dyn Host, source: &TreeSource) -> TreeSample {
+    pub fn read(&mut self, host: &dyn Host, source: &TreeSource) -> TreeSample {
         let groups = self.groups(host, source);
         let mut sample = group_figures(host, &groups);
         let pids = source.processes(host, &groups);
@@ -198,7 +198,7 @@ fn mounts(text: &str) -> BTreeMap<String, (String, PathBuf)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::replay::Replay;
+    use crate::replay::Replay;
 
     /// True lines of a machine with both layouts.
     const MOUNTS: &str = "31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755\n\

@@ -18,8 +18,8 @@ use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body};
 
 use super::net::tls::untrusted;
-use crate::error::{Error, Kind};
-use crate::escape::base64;
+use sparkbench_text::error::{Error, Kind};
+use sparkbench_text::escape::base64;
 
 /// Longest body that is read, bytes. The largest `/metrics` seen has half a megabyte. More is no answer to any question of ours.
 pub const BODY_MAX: u64 = 8 << 20;

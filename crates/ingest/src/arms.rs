@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::name::UNLABELLED;
 use super::path_labels;
-use crate::model::{Campaign, Run, without_quantisation};
+use sparkbench_model::{Campaign, Run, without_quantisation};
 
 /// Settings that make two runs two cells, and how the workload says them.
 type Setting = (&'static str, fn(&Run) -> Option<String>);
@@ -194,7 +194,7 @@ fn turn(runs: &mut [&mut Run], label: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Course, Setup, Source, Status};
+    use sparkbench_model::{Course, Setup, Source, Status};
 
     fn run(environment: &str, engine: &str, batch: f64) -> Run {
         Run {

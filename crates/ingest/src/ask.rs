@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::arms;
 use super::labels::SCHEMA;
 use super::name::{ONE_WORKLOAD, UNLABELLED};
-use crate::archive::Found;
-use crate::model::{Campaign, Run};
+use sparkbench_archive::Found;
+use sparkbench_model::{Campaign, Run};
 
 /// Files named in the message. The rest is counted.
 const NAMED: usize = 3;

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use super::figure::{Figure, excerpt};
 use super::json::{Kind, Node};
-use crate::error::{Error, Place};
+use sparkbench_text::error::{Error, Place};
 
 /// A place in a tree: the value, and the way to it.
 #[derive(Clone, Copy)]

@@ -12,8 +12,8 @@ use std::io::Read as _;
 
 use serde::Deserialize;
 
-use crate::archive::manifest::{NODES_FOLDER, REQUESTS_FILE, RUN_FILE, ReportWire, TELEMETRY_FILE};
-use crate::archive::{Discovery, FileName, Found, WHOLE_LIMIT};
+use sparkbench_archive::manifest::{NODES_FOLDER, REQUESTS_FILE, RUN_FILE, ReportWire, TELEMETRY_FILE};
+use sparkbench_archive::{Discovery, FileName, Found, WHOLE_LIMIT};
 
 /// Remark on a file of a run that `run.json` does not name.
 const LEFT_BY_RUN: &str = "raw output of a run, kept and not analysed";

@@ -10,8 +10,8 @@
 use super::at::At;
 use super::sheet::{self, ExtraOf, Sheet};
 use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json};
-use crate::error::Error;
-use crate::model::Status;
+use sparkbench_model::Status;
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(super) struct BenchFull;
@@ -140,7 +140,7 @@ fn cell(file: &SourceFile<'_>, root: &At<'_>, result: &At<'_>, parsed: &mut Pars
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::Record;
+    use crate::Record;
 
     #[test]
     fn a_cell_is_a_run_and_decode_throughput_is_no_output_throughput() {

@@ -8,8 +8,8 @@
 use super::at::At;
 use super::sheet::{self, Scale, Sheet};
 use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json};
-use crate::error::Error;
-use crate::model::Status;
+use sparkbench_model::Status;
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(super) struct DgxSparkBench;
@@ -188,7 +188,7 @@ fn labels(root: &At<'_>, line: &At<'_>, point: &At<'_>, sheet: &mut Sheet<'_, '_
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::Record;
+    use crate::Record;
 
     fn read(series: &str) -> (Vec<PartialRun>, Parsed) {
         let text = format!(

@@ -10,9 +10,9 @@ use serde::Deserialize;
 
 use super::labels::{from_toml, named, schema};
 use super::{About, Format, Head, Parsed, Record, SourceFile};
-use crate::archive::shown;
-use crate::error::{Error, Place};
-use crate::model::{Facts, LimitFacts, LocalFacts, MachineFacts, ModelFacts, PriceFacts, ReferenceFacts};
+use sparkbench_archive::shown;
+use sparkbench_model::{Facts, LimitFacts, LocalFacts, MachineFacts, ModelFacts, PriceFacts, ReferenceFacts};
+use sparkbench_text::error::{Error, Place};
 
 /// See the module.
 pub(super) struct FactsFile;

@@ -6,7 +6,7 @@
 //! Missing is NaN and infinite is infinite, as `statistics.md` 1.2 wants them kept apart. Locale commas and thousands separators are
 //! refused: `1,234` is one number in one country and another in the next.
 
-use crate::model::{Origin, Reading};
+use sparkbench_model::{Origin, Reading};
 
 /// A value as printed.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -9,8 +9,8 @@
 use super::at::At;
 use super::json;
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
-use crate::error::Error;
-use crate::model::{Instant, Setup, Status};
+use sparkbench_model::{Instant, Setup, Status};
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(super) struct Metadata;

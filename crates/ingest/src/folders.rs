@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::assemble::{Draft, Home};
 use super::{path_labels, report};
-use crate::archive::Discovery;
-use crate::model::Campaign;
+use sparkbench_archive::Discovery;
+use sparkbench_model::Campaign;
 
 /// Makes the first folder in which the paths of runs differ their environment. What a file says of its own stays among the settings.
 pub(super) fn name_arms(found: &Discovery, drafts: &mut [Draft], report: &mut report::Report) {

@@ -9,8 +9,8 @@
 use super::at::At;
 use super::json;
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
-use crate::error::{Error, Place};
-use crate::model::{Instant, Series, Setup};
+use sparkbench_model::{Instant, Series, Setup};
+use sparkbench_text::error::{Error, Place};
 
 /// See the module.
 pub(super) struct H200Ab;

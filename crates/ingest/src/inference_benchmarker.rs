@@ -10,8 +10,8 @@
 use super::at::At;
 use super::sheet::{self, Sheet};
 use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json};
-use crate::error::Error;
-use crate::model::Status;
+use sparkbench_model::Status;
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(super) struct InferenceBenchmarker;
@@ -189,7 +189,7 @@ fn labels(root: &At<'_>, result: &At<'_>, sheet: &mut Sheet<'_, '_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::Record;
+    use crate::Record;
 
     #[test]
     fn a_step_is_a_run_and_the_warm_up_is_none() {

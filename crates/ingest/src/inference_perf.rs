@@ -12,7 +12,7 @@ use super::at::At;
 use super::json::Kind;
 use super::sheet::{self, Scale, Sheet};
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile, json, slug};
-use crate::error::Error;
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(super) struct InferencePerf;
@@ -186,7 +186,7 @@ fn labels(load: &At<'_>, good: &At<'_>, sheet: &mut Sheet<'_, '_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Status;
+    use sparkbench_model::Status;
 
     fn read(text: &str) -> (PartialRun, Parsed) {
         let mut input = text.as_bytes();

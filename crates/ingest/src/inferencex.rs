@@ -10,8 +10,8 @@
 use super::at::At;
 use super::sheet::{self, ExtraOf, Scale, Sheet};
 use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json, slug};
-use crate::error::Error;
-use crate::model::Instant;
+use sparkbench_model::Instant;
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(super) struct InferenceX;
@@ -173,8 +173,8 @@ fn labels(root: &At<'_>, sheet: &mut Sheet<'_, '_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::Record;
-    use crate::model::Status;
+    use crate::Record;
+    use sparkbench_model::Status;
 
     fn read(text: &str) -> (Vec<PartialRun>, Parsed) {
         let mut input = text.as_bytes();

@@ -7,9 +7,9 @@ use serde::Deserialize;
 
 use super::look::{JSON_LINE_LIMIT, unreadable};
 use super::{About, Format, Head, Parsed, Record, SourceFile};
-use crate::archive::manifest::JOURNAL_FILE;
-use crate::error::Error;
-use crate::model::course::{MissingReason, Outcome};
+use sparkbench_archive::manifest::JOURNAL_FILE;
+use sparkbench_model::course::{MissingReason, Outcome};
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(super) struct Journal;

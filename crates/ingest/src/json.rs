@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use super::figure::excerpt;
 use super::packed::{self, Packed};
-use crate::error::{Error, Place};
+use sparkbench_text::error::{Error, Place};
 
 /// Deepest nesting that is followed: far above every tool's output, far below the stack.
 const DEPTH: usize = 96;

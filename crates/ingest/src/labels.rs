@@ -13,9 +13,9 @@ use super::custom::{self, Definitions};
 use super::figure::excerpt;
 use super::h200_ab::unknown_schema;
 use super::{About, Format, Head, Parsed, Record, SourceFile};
-use crate::archive::{WHOLE_LIMIT, shown};
-use crate::error::{Error, Kind, Place};
-use crate::model::{Campaign, Metric, ModelLabel, Stated};
+use sparkbench_archive::{WHOLE_LIMIT, shown};
+use sparkbench_model::{Campaign, Metric, ModelLabel, Stated};
+use sparkbench_text::error::{Error, Kind, Place};
 
 /// See the module.
 pub(super) struct LabelsFile;
@@ -336,7 +336,7 @@ fn parse(text: &str) -> Result<Labels, Error> {
             ("set.started_utc", set.map_or(&None, |set| &set.started_utc)),
             ("set.ended_utc", set.map_or(&None, |set| &set.ended_utc)),
         ] {
-            if let Some(text) = moment.as_deref().filter(|text| crate::model::Instant::parse(text).is_none()) {
+            if let Some(text) = moment.as_deref().filter(|text| sparkbench_model::Instant::parse(text).is_none()) {
                 return Err(Error::archive("a moment is not valid")
                     .at(key(name))
                     .detail(format!("found \"{}\"", excerpt(text))));

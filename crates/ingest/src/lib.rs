@@ -5,6 +5,11 @@
 //!
 //! A format is one file below this folder and one line in [`FORMATS`]. A bad file, row or field is left out with a message that names it,
 //! and the rest is read. So no input can stop the analysis of another.
+// What no other crate, test or bench reaches is `pub(crate)`, so that the compiler sees when nobody uses it any more.
+#![warn(unreachable_pub)]
+
+// Cargo builds this crate again in a clone that shares its target folder with another one (docs/design/0023).
+const _: Option<&str> = option_env!("SPARKBENCH_ROOT");
 
 mod aiperf;
 mod arms;
@@ -55,7 +60,6 @@ mod rows;
 mod serving;
 mod sglang;
 mod sheet;
-mod slug;
 mod study;
 mod table;
 mod telemetry;
@@ -70,10 +74,11 @@ use std::time::SystemTime;
 
 use serde::Serialize;
 
-use crate::archive::Discovery;
-use crate::error::Error;
-use crate::model::{Campaign, Course, Extra, Facts, LocalFacts, Reading, Run, Sample, Series, Setup, Status};
-use crate::verdict::report::Input;
+use sparkbench_archive::Discovery;
+use sparkbench_model::{
+    Campaign, Course, Extra, Facts, Input, LocalFacts, Reading, Run, Sample, Series, Setup, Status,
+};
+use sparkbench_text::error::Error;
 
 pub use arms::{meet, meets};
 pub use ask::Ask;
@@ -87,7 +92,7 @@ pub use outline::Outline;
 pub use report::one_line;
 pub use written::unusable;
 
-pub use slug::slug;
+pub use sparkbench_text::slug::slug;
 
 /// Every format that is read. Asked in this order, so the most specific comes first.
 pub static FORMATS: &[&dyn Format] = &[
@@ -221,11 +226,11 @@ pub enum Record {
     /// Machines and models.
     Facts(Box<Facts>),
     /// Outcomes of a campaign's runs, from its journal.
-    Journal(Vec<crate::model::Outcome>),
+    Journal(Vec<sparkbench_model::Outcome>),
     /// What the owner of a campaign's archive gave up as lost, from its journal: each with its reason.
     Losses(Vec<String>),
     /// Figures that were published about the campaign.
-    Published(Vec<crate::model::PublishedCell>),
+    Published(Vec<sparkbench_model::PublishedCell>),
 }
 
 /// Facts about the server from its log.
@@ -281,10 +286,10 @@ pub struct PartialRun {
     pub block: Option<u32>,
     /// Place in the order of execution.
     pub position: Option<u32>,
-    pub started: Option<crate::model::Instant>,
-    pub ended: Option<crate::model::Instant>,
+    pub started: Option<sparkbench_model::Instant>,
+    pub ended: Option<sparkbench_model::Instant>,
     /// The period in which a load measured.
-    pub measured: Option<(crate::model::Instant, crate::model::Instant)>,
+    pub measured: Option<(sparkbench_model::Instant, sparkbench_model::Instant)>,
     /// Outcome, where the source says one.
     pub status: Option<Status>,
     /// Whole-run figures.
@@ -315,7 +320,7 @@ pub struct Share {
     /// Hash of the plan.
     pub plan: String,
     /// From when the times of its requests count.
-    pub started: Option<crate::model::Instant>,
+    pub started: Option<sparkbench_model::Instant>,
 }
 
 /// Settings of the user beside the files.
@@ -331,7 +336,15 @@ pub struct Options {
     pub compare_by: Option<String>,
     /// Whether the first folders in which paths differ are the arms.
     pub arms_by_folder: bool,
+    /// What an analysis makes of the figures that were read. Expressions of metrics may name those too. Without it they name what was read.
+    pub derive: Option<Derive>,
 }
+
+/// Adds figures that follow from others and from facts to runs.
+///
+/// # Errors
+/// Facts that come with the program and cannot be read.
+pub type Derive = fn(&mut [Run], &[Campaign], &[LocalFacts]) -> Result<(), Error>;
 
 /// Content of the files named on the command line.
 #[derive(Default)]

@@ -9,8 +9,8 @@ use super::at::At;
 use super::h200_ab::unknown_schema;
 use super::sheet::STATISTICS;
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, Share, SourceFile, json};
-use crate::error::Error;
-use crate::model::{Extra, ExtraValue, Instant, Setup, Status, known_extra};
+use sparkbench_model::{Extra, ExtraValue, Instant, Setup, Status, known_extra};
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(super) struct LoadSummary;

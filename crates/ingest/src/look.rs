@@ -16,11 +16,11 @@ use super::figure::excerpt;
 use super::load_summary::LoadSummary;
 use super::outline::Outline;
 use super::{FORMATS, Figure, Format, JoinRole, Parsed, PartialRun, Record, json, long_words, reports};
-use crate::archive::given;
-use crate::archive::manifest::ReportWire;
-use crate::archive::{Discovery, Found, HEAD_BYTES, Hashing, LINE_LIMIT, Lines, WHOLE_LIMIT, shown};
-use crate::error::{Error, Place};
-use crate::model::{Origin, Reading, Setup};
+use sparkbench_archive::given;
+use sparkbench_archive::manifest::ReportWire;
+use sparkbench_archive::{Discovery, Found, HEAD_BYTES, Hashing, LINE_LIMIT, Lines, WHOLE_LIMIT, shown};
+use sparkbench_model::{Origin, Reading, Setup};
+use sparkbench_text::error::{Error, Place};
 
 /// Name and first bytes of a file.
 #[derive(Debug)]

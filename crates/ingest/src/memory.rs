@@ -15,8 +15,8 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::belong::{self, Places, Reader};
 use super::look::{self, Look};
-use crate::archive::manifest::ReportWire;
-use crate::archive::{Discovery, Found};
+use sparkbench_archive::manifest::ReportWire;
+use sparkbench_archive::{Discovery, Found};
 
 /// A file that was written less than this before it was read is read again. This is twice the resolution of FAT, the coarsest clock of a
 /// disk.
@@ -93,8 +93,8 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::discover;
-    use crate::testing::Folder;
+    use sparkbench_archive::discover;
+    use sparkbench_testing::Folder;
 
     fn folder(name: &str) -> Folder {
         Folder::new(&format!("memory-{name}"))

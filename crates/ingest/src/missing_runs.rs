@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::archive::manifest::{RUN_FILE, RUNS_FOLDER};
-use crate::model::{Campaign, MissingReason, Outcome, Run};
+use sparkbench_archive::manifest::{RUN_FILE, RUNS_FOLDER};
+use sparkbench_model::{Campaign, MissingReason, Outcome, Run};
 
 /// Records for every planned run what the journal says.
 pub(super) fn told(campaign: &mut Campaign, outcomes: &[Outcome]) {

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::{PartialRun, slug};
-use crate::model::Campaign;
+use sparkbench_model::Campaign;
 
 /// Stands for an environment or a model that neither the file nor any label names.
 pub(super) const UNLABELLED: &str = Campaign::UNLABELLED;
@@ -55,7 +55,7 @@ fn made(partial: &PartialRun) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Instant;
+    use sparkbench_model::Instant;
 
     #[test]
     fn two_runs_with_one_id_are_two_runs() {

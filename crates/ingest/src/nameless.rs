@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Campaign, ModelLabel, Run};
+use sparkbench_model::{Campaign, ModelLabel, Run};
 
 /// Names the models of runs and of planned runs that are not there.
 pub(super) fn name(runs: &mut [Run], campaigns: &mut [Campaign]) {

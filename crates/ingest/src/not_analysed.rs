@@ -4,7 +4,7 @@
 //! Not here: anything taken from them.
 
 use super::{About, Format, Head, Parsed, SourceFile};
-use crate::error::Error;
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(super) struct NotAnalysed;
@@ -80,10 +80,10 @@ impl Format for NotAnalysed {
     }
 
     fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
-        let mut lines = file.lines(crate::archive::LINE_LIMIT);
+        let mut lines = file.lines(sparkbench_archive::LINE_LIMIT);
         let mut head = String::new();
         // The word comes from the same first lines that were sniffed.
-        while head.len() < crate::archive::HEAD_BYTES
+        while head.len() < sparkbench_archive::HEAD_BYTES
             && let Some(line) = lines.next_line().map_err(super::look::unreadable)?
         {
             head.push_str(&String::from_utf8_lossy(line.bytes));

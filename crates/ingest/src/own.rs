@@ -1,6 +1,6 @@
 //! The archive layout of this program: `campaign.json` and `runs/<id>/run.json`.
 //!
-//! In:  the files of [`manifest`](crate::archive::manifest).  Out: a campaign, one partial run for each run.
+//! In:  the files of [`manifest`](sparkbench_archive::manifest).  Out: a campaign, one partial run for each run.
 //! Not here: `requests.jsonl` (see `requests`), `telemetry.csv` (see `telemetry`), raw reports of other tools.
 
 use super::figure::Figure;
@@ -12,14 +12,14 @@ use super::custom;
 use super::flat::status;
 use super::h200_ab::unknown_schema;
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
-use crate::archive::manifest::{
+use sparkbench_archive::manifest::{
     CAMPAIGN_FILE, CAMPAIGN_SCHEMA, CampaignWire, HypothesisWire, NodeWire, PlannedRun, RUN_SCHEMAS, RunWire, StateWire,
 };
-use crate::error::{Error, Place};
-use crate::model::{
+use sparkbench_model::{
     Campaign, Course, Extra, Hypothesis, Instant, Metric, MissingRun, Node, SequentialDesign, Setup, Status,
     known_extra,
 };
+use sparkbench_text::error::{Error, Place};
 
 /// `campaign.json`.
 pub(super) struct CampaignFile;
@@ -188,7 +188,7 @@ fn run(file: &SourceFile<'_>, wire: RunWire) -> Result<PartialRun, Error> {
         at(window.from_s).zip(at(window.to_s)).filter(|(from, to)| from < to)
     });
     let temperature =
-        |state: &Option<crate::archive::manifest::StateWire>| state.as_ref().and_then(|state| state.gpu_c);
+        |state: &Option<sparkbench_archive::manifest::StateWire>| state.as_ref().and_then(|state| state.gpu_c);
     let (before, after) = (temperature(&wire.before), temperature(&wire.after));
     let reading = |metric: &str, value: f64, field: &str| {
         Figure::computed(value).reading(metric, file.origin(None, Some(field.to_owned()), RULE_RUN))

@@ -8,8 +8,8 @@
 use super::at::At;
 use super::json;
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile, flat};
-use crate::error::Error;
-use crate::model::Instant;
+use sparkbench_model::Instant;
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(super) struct Phase1;

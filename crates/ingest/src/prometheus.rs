@@ -16,9 +16,9 @@ pub(super) use self::sample::{folded, label, sample};
 
 use super::look::unreadable;
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
-use crate::archive::LINE_LIMIT;
-use crate::error::Error;
-use crate::model::{Extra, Setup};
+use sparkbench_archive::LINE_LIMIT;
+use sparkbench_model::{Extra, Setup};
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(super) struct Prometheus;

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use super::figure::{Figure, excerpt};
 use super::rows::Rows;
 use super::{About, Format, Head, Parsed, Record, SourceFile};
-use crate::error::{Error, Place};
-use crate::model::{Metric, PublishedCell};
+use sparkbench_model::{Metric, PublishedCell};
+use sparkbench_text::error::{Error, Place};
 
 /// See the module.
 pub(super) struct Published;

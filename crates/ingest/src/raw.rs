@@ -14,8 +14,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, BufReader, Read as _};
 
-use crate::archive::{HEAD_BYTES, Lines};
-use crate::model::{RawText, Shape};
+use sparkbench_archive::{HEAD_BYTES, Lines};
+use sparkbench_model::{RawText, Shape};
 
 use keep::Keep;
 

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use super::look::Look;
 use super::{JoinRole, PartialRun};
-use crate::archive::Discovery;
-use crate::error::Error;
-use crate::model::{Altered, Setup, Source};
-use crate::verdict::report::Input;
+use sparkbench_archive::Discovery;
+use sparkbench_model::Input;
+use sparkbench_model::{Altered, Setup, Source};
+use sparkbench_text::error::Error;
 
 /// Messages shown of one file. The rest is counted. Ten thousand bad rows have one cause.
 const SHOWN: usize = 5;

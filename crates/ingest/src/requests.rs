@@ -13,9 +13,9 @@
 use super::figure::Figure;
 use super::look::{JSON_LINE_LIMIT, unreadable};
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
-use crate::archive::manifest::{Delivery, REQUESTS_FILE, RequestWire};
-use crate::error::{Error, Place};
-use crate::model::{Extra, Series, Span, Status, known_extra};
+use sparkbench_archive::manifest::{Delivery, REQUESTS_FILE, RequestWire};
+use sparkbench_model::{Extra, Series, Span, Status, known_extra};
+use sparkbench_text::error::{Error, Place};
 
 /// See the module.
 pub(super) struct Requests;

@@ -8,7 +8,7 @@
 
 use csv::{Reader, ReaderBuilder, StringRecord};
 
-use crate::error::{Error, Place};
+use sparkbench_text::error::{Error, Place};
 
 /// See the module. Lines above the header that start with `#` are comments. Below it they are rows, as a `#` may begin a name. Rows may
 /// differ in length.

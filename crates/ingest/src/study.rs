@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use serde::Deserialize;
 
-use crate::error::{Error, Place};
-use crate::model::{Author, Correction, Paper};
+use sparkbench_model::{Author, Correction, Paper};
+use sparkbench_text::error::{Error, Place};
 
 /// Name of the file, beside `labels.toml` or `campaign.json`.
 pub(super) const FILE: &str = "study.md";

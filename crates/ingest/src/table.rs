@@ -14,9 +14,9 @@ use super::flat::status;
 use super::rows::{self, Rows};
 use super::sheet::unit_of;
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
-use crate::error::{Error, Place};
-use crate::escape;
-use crate::model::{Extra, Instant, Metric, Status};
+use sparkbench_model::{Extra, Instant, Metric, Status};
+use sparkbench_text::error::{Error, Place};
+use sparkbench_text::escape;
 
 /// See the module.
 pub(super) struct Table;
@@ -306,7 +306,7 @@ fn word(cell: &str) -> Option<Status> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ExtraValue;
+    use sparkbench_model::ExtraValue;
 
     fn read(text: &str) -> Parsed {
         let mut input = text.as_bytes();

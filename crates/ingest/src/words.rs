@@ -10,10 +10,10 @@ use std::io::Read as _;
 use super::assemble::{Draft, Home};
 use super::labels::{FileLabels, glob};
 use super::{PartialRun, custom, name, nameless, path_labels, report, slug, study};
-use crate::archive::Discovery;
-use crate::archive::manifest::RUN_FILE;
-use crate::error::{Error, Place};
-use crate::model::{Campaign, Instant};
+use sparkbench_archive::Discovery;
+use sparkbench_archive::manifest::RUN_FILE;
+use sparkbench_model::{Campaign, Instant};
+use sparkbench_text::error::{Error, Place};
 
 /// Longest prose that is read: a book.
 const PROSE_LIMIT: u64 = 1 << 20;

@@ -11,8 +11,8 @@ use std::borrow::Cow;
 use std::io::Read as _;
 
 use super::figure::excerpt;
-use crate::archive::WHOLE_LIMIT;
-use crate::error::Error;
+use sparkbench_archive::WHOLE_LIMIT;
+use sparkbench_text::error::Error;
 
 /// First bytes of an archive.
 const LOCAL: &[u8] = b"PK\x03\x04";

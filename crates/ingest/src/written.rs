@@ -10,9 +10,9 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use crate::archive::{Discovery, is_of_run, is_written};
-use crate::error::Error;
-use crate::verdict::report::Input;
+use sparkbench_archive::{Discovery, is_of_run, is_written};
+use sparkbench_model::Input;
+use sparkbench_text::error::Error;
 
 /// Bytes in which such a file says what it is.
 const HEAD: u64 = 64 << 10;

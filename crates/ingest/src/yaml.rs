@@ -12,7 +12,7 @@ use yaml_rust2::scanner::{Marker, TScalarStyle};
 
 use super::figure::excerpt;
 use super::json;
-use crate::error::{Error, Place};
+use sparkbench_text::error::{Error, Place};
 
 /// Deepest nesting that is followed, as that of JSON.
 const DEPTH: usize = 96;

@@ -19,9 +19,9 @@ use serde::{Deserialize, Serialize};
 use super::order::Chunk;
 use super::store::chunks::{self, Reader};
 use super::summary::{Metric, Samples, definitions};
-use crate::archive::manifest::{REQUESTS_FILE, RequestWire};
-use crate::error::{Error, Kind};
-use crate::host::{Host, Job};
+use sparkbench_archive::manifest::{REQUESTS_FILE, RequestWire};
+use sparkbench_host::{Host, Job};
+use sparkbench_text::error::{Error, Kind};
 
 /// Beginning of the ids that a load gives its requests.
 const REQUEST_IDS: &str = "sparkbench-";
@@ -374,7 +374,7 @@ fn lines<T: for<'a> Deserialize<'a>>(path: &Path, mut take: impl FnMut(T)) -> Re
             continue;
         }
         let value = serde_json::from_str(&line)
-            .map_err(|cause| unread(path).at(crate::error::Place::Line(number)).because(cause))?;
+            .map_err(|cause| unread(path).at(sparkbench_text::error::Place::Line(number)).because(cause))?;
         take(value);
     }
     Ok(())
@@ -385,13 +385,13 @@ mod tests {
     use super::super::order::{Asked, ChunkKind, Record, Sink as _, Status, Usage};
     use super::super::store::Store;
     use super::*;
-    use crate::host::net::Stamp;
+    use sparkbench_host::net::Stamp;
 
     const ORIGIN: u64 = 7_000_000_000_000;
 
     #[test]
     fn an_error_is_what_the_client_says_less_what_the_server_did() {
-        let folder = crate::testing::Folder::new("calibrate");
+        let folder = sparkbench_testing::Folder::new("calibrate");
         let (mut sink, handle) = Store::begin(&folder, ORIGIN).unwrap();
         let ms = |at: f64| ORIGIN + (at * 1e6) as u64;
         let stamp = |at: f64, lag: f64| Some(Stamp { kernel: Some(ms(at)), user: ms(at + lag) });

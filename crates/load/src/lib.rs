@@ -10,8 +10,14 @@
 //! ```
 //!
 //! The plan is a pure function of the settings and the seed. Bodies are built ahead on a separate thread, so that the one thread that sends
-//! and reads never builds text. That thread takes the time when bytes arrive (the kernel's stamp, see [`crate::host::net`]). It reads the
+//! and reads never builds text. That thread takes the time when bytes arrive (the kernel's stamp, see [`sparkbench_host::net`]). It reads the
 //! event stream in place and hands the result to a thread that writes it. Nothing grows with the length of a run but the files.
+// What no other crate, test or bench reaches is `pub(crate)`, so that the compiler sees when nobody uses it any more.
+#![warn(unreachable_pub)]
+#![cfg(target_os = "linux")]
+
+// Cargo builds this crate again in a clone that shares its target folder with another one (docs/design/0023).
+const _: Option<&str> = option_env!("SPARKBENCH_ROOT");
 
 pub(crate) mod build;
 pub mod calibrate;

@@ -9,7 +9,7 @@
 //! temperature 0 unless the settings say another. The passes of a cell are separate settings, so that each is a load with its own figures.
 
 use super::settings::{Lengths, Prefix, Settings, Shape, Work};
-use crate::error::Error;
+use sparkbench_text::error::Error;
 
 /// Passes to warm up.
 pub const WARMUP_PASSES: u32 = 2;

@@ -5,7 +5,7 @@
 //!
 //! Every moment is [`Ns`] on the monotonic clock of the machine. The files written from it count from the start of the load.
 
-use crate::host::net::{Ns, Stamp};
+use sparkbench_host::net::{Ns, Stamp};
 
 /// Part of a load that a request belongs to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

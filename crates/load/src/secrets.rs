@@ -3,9 +3,9 @@
 //! In:  a host, an address, [`Settings`].  Out: [`Secrets`], for everything that is printed or written.
 //! Not here: how they are found and what goes in their place (see `archive::mask`).
 
-use crate::archive::mask::Secrets;
-use crate::host::Host;
-use crate::load::settings::Settings;
+use crate::settings::Settings;
+use sparkbench_archive::mask::Secrets;
+use sparkbench_host::Host;
 
 /// Variables that name a proxy, whose address may hold a login. No load goes through one, but a server may know it.
 const PROXIES: &[&str] = &["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];

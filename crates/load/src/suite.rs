@@ -19,8 +19,8 @@ use super::settings::{
     Shape, Share, Slos, Work,
 };
 use super::until::{self, Until};
-use crate::error::Error;
-use crate::plan::Reader;
+use sparkbench_plan::Reader;
+use sparkbench_text::error::Error;
 
 pub use role::{Role, own_keys};
 pub use write::write;

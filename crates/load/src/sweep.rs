@@ -11,8 +11,8 @@
 //! [`oversaturated`] looks for both, in an open loop. In a closed one the first cannot grow.
 
 use super::settings::Shape;
-use crate::error::Error;
-use crate::stats::drift;
+use sparkbench_stats::drift;
+use sparkbench_text::error::Error;
 
 /// Growth of the throughput below which a doubling does not pay.
 pub const PAYS: f64 = 0.05;

@@ -11,8 +11,8 @@ use std::fmt;
 use std::net::Ipv6Addr;
 
 use super::settings::Endpoint;
-use crate::error::Error;
-use crate::escape::base64;
+use sparkbench_text::error::Error;
+use sparkbench_text::escape::base64;
 
 /// Longest address that is read.
 const LENGTH_MAX: usize = 4096;

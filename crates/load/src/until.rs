@@ -18,8 +18,8 @@ use std::thread::JoinHandle;
 use serde::Serialize;
 
 use super::order::{Next, Phase, Record, Source};
-use crate::host::net::{Ns, now};
-use crate::stats::{QuantileSequence, quantile_sequence};
+use sparkbench_host::net::{Ns, now};
+use sparkbench_stats::{QuantileSequence, quantile_sequence};
 
 /// Chance that the interval ever misses the true figure.
 pub const ALPHA: f64 = 0.05;
@@ -269,8 +269,8 @@ impl Source for Watched<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::net::Stamp;
-    use crate::stats::random::{Stream, job_base};
+    use sparkbench_host::net::Stamp;
+    use sparkbench_stats::random::{Stream, job_base};
 
     #[test]
     fn what_is_asked_for_is_read_and_said_again() {
@@ -328,7 +328,7 @@ mod tests {
             std::thread::yield_now();
         }
         if enough {
-            crate::testing::until("the figure is known", || matches!(watched.next(0, 0), Next::Done));
+            sparkbench_testing::until("the figure is known", || matches!(watched.next(0, 0), Next::Done));
         }
         drop(watched);
         let (report, met_at) = looker.finish();

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use crate::host::net::Ns;
+use sparkbench_host::net::Ns;
 
 use super::cache::hash;
 use super::settings::Settings;

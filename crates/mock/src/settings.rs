@@ -6,7 +6,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use crate::host::net::Ns;
+use sparkbench_host::net::Ns;
 
 use super::shape::{self, Shape};
 

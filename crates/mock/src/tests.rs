@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use crate::host::net::{Interest, Ns, Poller, Received, Stream, now};
+use sparkbench_host::net::{Interest, Ns, Poller, Received, Stream, now};
 
 use super::settings::ReasoningKey;
 use super::shape::{Form, Framing, Portion, Reply};
@@ -331,7 +331,7 @@ fn once(address: SocketAddr, shape: &Shape) -> (Last, Vec<u8>) {
 
 /// Waits until so many requests run and so many wait for a place.
 fn counted(client: &mut Client, running: u32, waiting: u32) {
-    crate::testing::until("requests run and wait", || {
+    sparkbench_testing::until("requests run and wait", || {
         client.send(b"GET /metrics HTTP/1.1\r\n\r\n");
         let page = client.response().body;
         [("running", running), ("waiting", waiting)].iter().all(|(what, count)| {
@@ -716,7 +716,7 @@ fn cut_events_come_in_pieces_and_count_with_the_last_of_them() {
 
 #[test]
 fn a_truth_file_holds_a_line_for_each_request() {
-    let folder = crate::testing::Folder::new("mock");
+    let folder = sparkbench_testing::Folder::new("mock");
     let path = folder.join("truth.jsonl");
     let running = start(Settings { truth_file: Some(path.clone()), keep_truth: false, ..fast() }).unwrap();
     let mut client = Client::open(running.address());

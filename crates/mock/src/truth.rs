@@ -11,8 +11,8 @@ use std::thread::JoinHandle;
 
 use serde::Serialize;
 
-use crate::error::{Error, Kind};
-use crate::host::net::Ns;
+use sparkbench_host::net::Ns;
+use sparkbench_text::error::{Error, Kind};
 
 /// How a request ended, as the server saw it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]

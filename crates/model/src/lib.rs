@@ -2,6 +2,11 @@
 //!
 //! In:  nothing.  Out: plain types that every other room passes around.
 //! Not here: polars, files, formatting for people.
+// What no other crate, test or bench reaches is `pub(crate)`, so that the compiler sees when nobody uses it any more.
+#![warn(unreachable_pub)]
+
+// Cargo builds this crate again in a clone that shares its target folder with another one (docs/design/0023).
+const _: Option<&str> = option_env!("SPARKBENCH_ROOT");
 
 pub(crate) mod altered;
 pub(crate) mod campaign;
@@ -11,6 +16,7 @@ pub mod custom;
 pub mod definition;
 pub(crate) mod facts;
 pub mod finding;
+pub(crate) mod input;
 pub mod known_extra;
 pub mod metric;
 pub(crate) mod node;
@@ -23,6 +29,8 @@ pub(crate) mod time;
 pub(crate) mod time_series;
 mod weights;
 
+pub mod formula;
+
 pub use altered::{Alteration, Altered};
 pub use campaign::{Campaign, Hypothesis, ModelLabel, PublishedCell, SequentialDesign, Stated, StatedKind};
 pub use course::{Course, MissingReason, MissingRun, Outcome, Span};
@@ -30,6 +38,7 @@ pub use custom::CustomMetric;
 pub use definition::{Definition, DefinitionMatch};
 pub use facts::{FactConflict, Facts, LocalFacts, MachineFacts, ModelFacts};
 pub use finding::{Finding, Level};
+pub use input::Input;
 pub use metric::{Direction, Metric, within};
 pub use node::{ClockOffset, MeasuredLink, Node};
 pub use paper::{Author, Correction, Paper};

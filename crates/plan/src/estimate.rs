@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::{Cell, Plan};
-use crate::archive::manifest::PlannedRun;
+use sparkbench_archive::manifest::PlannedRun;
 
 /// A run of which nothing is known, seconds. The published study's runs were 13 to 15 minutes apart with pauses of five. So a model load
 /// with a short benchmark takes eight to ten. Small workloads take less.

@@ -20,8 +20,8 @@
 
 use super::cells::{Chooser, NOT_ALLOWED};
 use super::{Cell, Order, Plan, Suite};
-use crate::archive::manifest::PlannedRun;
-use crate::stats::random::{Stream, job_base};
+use sparkbench_archive::manifest::PlannedRun;
+use sparkbench_stats::random::{Stream, job_base};
 
 /// Longest id of a run: names of files and containers allow more, and other words are added to it.
 pub(crate) const ID_MAX: usize = 100;
@@ -177,7 +177,7 @@ fn number(runs: &mut [PlannedRun]) {
 fn id(run: &PlannedRun, position: u32, digits: usize) -> String {
     let head = format!("{position:0digits$}-");
     let tail = format!("-r{:02}", run.repeat.unwrap_or(0));
-    let labels = [&run.environment, &run.model, &run.workload].map(|label| crate::ingest::slug(label));
+    let labels = [&run.environment, &run.model, &run.workload].map(|label| sparkbench_text::slug::slug(label));
     let room = ID_MAX.saturating_sub(head.len() + tail.len() + labels.len() - 1);
     format!("{head}{}{tail}", fit(labels, room).join("-"))
 }

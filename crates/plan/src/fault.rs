@@ -5,7 +5,7 @@
 
 use std::fmt::{self, Write as _};
 
-use crate::error::Error;
+use sparkbench_text::error::Error;
 
 /// One fault.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,12 +3,16 @@
 //! In:  the text of a suite.  Out: [`Suite`] and [`Plan`], or every fault of the text at once.
 //! Not here: clocks, processes, whether the machine can do it (see `run`). Each environment and workload reads its own [`Settings`] (see
 //! `env` and `workload`).
+// What no other crate, test or bench reaches is `pub(crate)`, so that the compiler sees when nobody uses it any more.
+#![warn(unreachable_pub)]
+
+// Cargo builds this crate again in a clone that shares its target folder with another one (docs/design/0023).
+const _: Option<&str> = option_env!("SPARKBENCH_ROOT");
 
 pub mod cells;
 pub mod estimate;
 pub(crate) mod expand;
 pub(crate) mod fault;
-mod nearest;
 pub(crate) mod only;
 pub(crate) mod read;
 pub mod settings;
@@ -19,7 +23,6 @@ pub mod suite;
 pub use estimate::{Estimate, Observed, Remaining, about, estimate, remaining};
 pub use expand::expand;
 pub use fault::{Fault, Faults};
-pub use nearest::nearest;
 pub use only::only;
 pub use read::{Kinds, Parsed, campaign_name_of, label_of};
 pub use settings::{Reader, Settings};
@@ -29,7 +32,7 @@ pub use suite::{
     Gates, Hypothesis, Model, Order, PageCache, Part, Privacy, Retention, Skip, Suite, TelemetrySettings, Watchdogs,
 };
 
-use crate::archive::manifest::PlannedRun;
+use sparkbench_archive::manifest::PlannedRun;
 
 /// One cell: what is run where.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::cells::glob;
 use super::{Cell, Plan};
-use crate::error::Error;
+use sparkbench_text::error::Error;
 
 /// Reason of a cell of which `--only` leaves nothing.
 pub(crate) const NOT_ASKED: &str = "not asked for (--only)";

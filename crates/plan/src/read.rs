@@ -18,10 +18,10 @@ use toml::de::DeTable;
 
 pub use self::names::{campaign_name_of, label_of};
 use super::cells::{Chooser, Restrictions};
-use super::nearest::did_you_mean;
 use super::settings::line_of;
 use super::suite::{REPEATS_FEW, RUNS_MAX, SUITE_SCHEMA};
 use super::{Fault, Faults, Order, Reader, Settings, Suite};
+use sparkbench_text::nearest::did_you_mean;
 
 /// Names of the kinds that this build knows.
 #[derive(Debug, Clone, Copy)]

@@ -11,8 +11,8 @@ use serde_json::Value as Json;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::nearest::did_you_mean;
 use super::{Fault, Faults};
+use sparkbench_text::nearest::did_you_mean;
 
 /// A value with the line it is on.
 #[derive(Debug, Clone, PartialEq)]

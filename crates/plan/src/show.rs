@@ -9,7 +9,7 @@ use super::cells::NOT_ALLOWED;
 use super::estimate::{Estimate, GUESS_S, about};
 use super::suite::NodeSource;
 use super::{Cell, Fault, Order, PageCache, Plan, Suite};
-use crate::model::SequentialDesign;
+use sparkbench_model::SequentialDesign;
 
 /// Everything that is known before the first run.
 pub fn show(suite: &Suite, plan: &Plan, warnings: &[Fault], estimate: &Estimate) -> String {

@@ -56,7 +56,7 @@ fn or_off(limit: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Kinds, Suite};
+    use crate::{Kinds, Suite};
 
     const KINDS: Kinds<'static> = Kinds { environments: &["native", "docker"], workloads: &["serve"] };
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{Faults, Reader, Settings};
-use crate::model::{CustomMetric, SequentialDesign};
+use sparkbench_model::{CustomMetric, SequentialDesign};
 
 /// Schema of a suite file.
 pub const SUITE_SCHEMA: &str = "sparkbench.suite/1";
@@ -138,7 +138,7 @@ pub struct Model {
 }
 
 /// Label of the one model of a suite that names none.
-pub const NO_MODEL: &str = crate::model::Campaign::NO_MODEL;
+pub const NO_MODEL: &str = sparkbench_model::Campaign::NO_MODEL;
 
 /// Where the list of machines comes from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

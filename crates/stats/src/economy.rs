@@ -12,7 +12,7 @@ const MILLION: f64 = 1e6;
 
 /// A machine of one's own.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Owned {
+pub struct Owned {
     /// Purchase price, USD.
     pub purchase: f64,
     /// Years until it is written off.
@@ -29,7 +29,7 @@ pub(crate) struct Owned {
 
 impl Owned {
     /// USD for an hour of work: the purchase over the hours worked, and the energy of one.
-    pub(crate) fn usd_per_hour(&self) -> f64 {
+    pub fn usd_per_hour(&self) -> f64 {
         self.capital_per_hour() + self.energy_per_hour()
     }
 
@@ -45,19 +45,19 @@ impl Owned {
 }
 
 /// USD per million tokens. Absent when the rate is not positive.
-pub(crate) fn usd_per_million(usd_per_hour: f64, tok_s: f64) -> Option<f64> {
+pub fn usd_per_million(usd_per_hour: f64, tok_s: f64) -> Option<f64> {
     (tok_s > 0.0 && tok_s.is_finite()).then(|| usd_per_hour / (tok_s * HOUR_S) * MILLION)
 }
 
 /// USD per million input and per million output tokens when one hour pays for both and an output token is worth `weight` input tokens.
 /// Absent when nothing is made.
-pub(crate) fn priced_apart(usd_per_hour: f64, input_tok_s: f64, output_tok_s: f64, weight: f64) -> Option<(f64, f64)> {
+pub fn priced_apart(usd_per_hour: f64, input_tok_s: f64, output_tok_s: f64, weight: f64) -> Option<(f64, f64)> {
     let input = usd_per_million(usd_per_hour, input_tok_s + weight * output_tok_s)?;
     Some((input, weight * input))
 }
 
 /// Whole instances that a number of devices needs.
-pub(crate) fn instances(devices: f64, per_instance: f64) -> f64 {
+pub fn instances(devices: f64, per_instance: f64) -> f64 {
     (devices / per_instance).ceil().max(1.0)
 }
 

@@ -11,11 +11,11 @@ use super::quantile::{quantile_sorted, sorted};
 
 /// A step this many times longer than the median one is a gap. Samplers are late by one or two turns on a loaded machine. Five in a row are
 /// an outage.
-pub(crate) const GAP_FACTOR: f64 = 5.0;
+pub const GAP_FACTOR: f64 = 5.0;
 
 /// A quantity over a window.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Integral {
+pub struct Integral {
     /// Quantity times time, over what is covered.
     pub value: f64,
     /// The same by time: the mean over what is covered.
@@ -32,13 +32,13 @@ pub(crate) struct Integral {
 
 impl Integral {
     /// Share of the window that is covered, 0 to 1.
-    pub(crate) fn coverage(&self) -> f64 {
+    pub fn coverage(&self) -> f64 {
         (self.covered / self.window).min(1.0)
     }
 }
 
 /// Median step between ascending times. None of fewer than two.
-pub(crate) fn median_step(times: &[f64]) -> Option<f64> {
+pub fn median_step(times: &[f64]) -> Option<f64> {
     let steps: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).filter(|step| *step > 0.0).collect();
     (!steps.is_empty()).then(|| quantile_sorted(&sorted(&steps), 0.5))
 }
@@ -47,7 +47,7 @@ pub(crate) fn median_step(times: &[f64]) -> Option<f64> {
 ///
 /// - `times`: ascending. Equal ones add nothing.
 /// - The ends of the window are interpolated between the samples around them. Beyond the first and the last sample nothing is known.
-pub(crate) fn trapezoid(times: &[f64], values: &[f64], from: f64, to: f64) -> Option<Integral> {
+pub fn trapezoid(times: &[f64], values: &[f64], from: f64, to: f64) -> Option<Integral> {
     let longest = median_step(times)? * GAP_FACTOR;
     let (mut value, mut covered, mut gaps) = (0.0, 0.0, 0);
     for (t, v) in times.windows(2).zip(values.windows(2)) {
@@ -71,7 +71,7 @@ pub(crate) fn trapezoid(times: &[f64], values: &[f64], from: f64, to: f64) -> Op
 /// Increase of a counter over `from..to`: a counter knows what happened in a gap, but not across a reset.
 ///
 /// A step back is a reset (a driver that was reloaded) and counts as a gap. A wrap cannot be told from it. `mean` is the rate.
-pub(crate) fn increase(times: &[f64], counts: &[f64], from: f64, to: f64) -> Option<Integral> {
+pub fn increase(times: &[f64], counts: &[f64], from: f64, to: f64) -> Option<Integral> {
     let (mut value, mut covered, mut gaps) = (0.0, 0.0, 0);
     for (t, c) in times.windows(2).zip(counts.windows(2)) {
         let (left, right) = (t[0].max(from), t[1].min(to));
@@ -94,7 +94,7 @@ pub(crate) fn increase(times: &[f64], counts: &[f64], from: f64, to: f64) -> Opt
 ///
 /// A driver that refreshes a value every second and is asked four times a second gives each value four times. The mean does not mind.
 /// Callers that count readings do.
-pub(crate) fn fresh(times: &[f64], values: &[f64], refresh: f64) -> usize {
+pub fn fresh(times: &[f64], values: &[f64], refresh: f64) -> usize {
     let mut last: Option<(f64, f64)> = None;
     let mut n = 0;
     for (time, value) in times.iter().zip(values) {

@@ -50,7 +50,7 @@ pub fn is_tail(n: usize, p: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::random::Stream;
+    use crate::random::Stream;
 
     #[test]
     fn quantiles_by_selection_have_the_bits_of_those_by_sorting() {

@@ -97,7 +97,7 @@ fn effective(values: &[f64], quantile: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::random::{Stream, job_base};
+    use crate::random::{Stream, job_base};
 
     fn uniform(stream: &mut Stream) -> f64 {
         ((stream.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
@@ -173,7 +173,7 @@ mod tests {
         }
         assert!(missed as f64 / SERIES as f64 <= 0.05, "{missed} of {SERIES}");
         // Of an indicator at the median of this process a value is worth about a sixth of an independent one.
-        let worth = crate::stats::mean(&worth);
+        let worth = crate::mean(&worth);
         assert!((0.1..0.3).contains(&worth), "{worth}");
     }
 }

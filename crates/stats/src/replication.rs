@@ -23,7 +23,7 @@ const STEPS: usize = 200;
 
 /// Result of one study.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Study {
+pub struct Study {
     /// Its estimate.
     pub effect: f64,
     /// Variance of the estimate. Above 0.
@@ -32,7 +32,7 @@ pub(crate) struct Study {
 
 /// Joint result of several studies.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Replication {
+pub struct Replication {
     /// Studies.
     pub k: usize,
     /// Mean of the true effects.
@@ -64,7 +64,7 @@ pub(crate) struct Replication {
 /// Pools studies. `None` for fewer than two, or an effect or variance that is not finite or a variance that is not above 0.
 ///
 /// `confidence`: two-sided level of both intervals, strictly inside (0, 1).
-pub(crate) fn pool(studies: &[Study], confidence: f64) -> Option<Replication> {
+pub fn pool(studies: &[Study], confidence: f64) -> Option<Replication> {
     let k = studies.len();
     let sound = |s: &Study| s.effect.is_finite() && s.variance.is_finite() && s.variance > 0.0;
     if k < 2 || !studies.iter().all(sound) {

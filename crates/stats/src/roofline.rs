@@ -11,7 +11,7 @@ const FLOP_PER_PARAMETER: f64 = 2.0;
 
 /// One step of decoding.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Step {
+pub struct Step {
     /// Sequences served together, at least 1.
     pub batch: f64,
     /// Bytes of weights that the step reads.
@@ -24,30 +24,30 @@ pub(crate) struct Step {
 
 impl Step {
     /// Output tokens a second of all sequences together when memory moves `bandwidth` bytes a second.
-    pub(crate) fn memory_bound(&self, bandwidth: f64) -> f64 {
+    pub fn memory_bound(&self, bandwidth: f64) -> f64 {
         self.batch * self.tokens * bandwidth / (self.weight_bytes + self.batch * self.kv_bytes)
     }
 
     /// The same when the device makes `flops` operations a second and `parameters` work on each token.
-    pub(crate) fn compute_bound(&self, flops: f64, parameters: f64) -> f64 {
+    pub fn compute_bound(&self, flops: f64, parameters: f64) -> f64 {
         flops / (FLOP_PER_PARAMETER * parameters)
     }
 
     /// Steps a second behind a rate of tokens.
-    pub(crate) fn steps_per_second(&self, tok_s: f64) -> f64 {
+    pub fn steps_per_second(&self, tok_s: f64) -> f64 {
         tok_s / (self.batch * self.tokens)
     }
 }
 
 /// Sequences that decode at a time, by Little's law: tokens a second times seconds a token. At least one. At most `limit`.
-pub(crate) fn sequences(tok_s: f64, tpot_ms: f64, limit: Option<f64>) -> f64 {
+pub fn sequences(tok_s: f64, tpot_ms: f64, limit: Option<f64>) -> f64 {
     let mean = tok_s * tpot_ms / 1000.0;
     limit.map_or(mean, |limit| mean.min(limit)).max(1.0)
 }
 
 /// How an engine reads its share of the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Share {
+pub enum Share {
     /// Of the whole device, weights included (vLLM, SGLang).
     OfDevice,
     /// Of what is free when the weights are loaded (TensorRT-LLM).
@@ -55,7 +55,7 @@ pub(crate) enum Share {
 }
 
 /// Bytes left for a KV cache when nothing but the weights takes memory: an upper bound. Never negative.
-pub(crate) fn kv_room(memory: f64, share: f64, weights: f64, kind: Share) -> f64 {
+pub fn kv_room(memory: f64, share: f64, weights: f64, kind: Share) -> f64 {
     match kind {
         Share::OfDevice => memory * share - weights,
         Share::OfFree => (memory - weights) * share,

@@ -24,7 +24,7 @@ pub(crate) const FLAG_ONE_RUN: &str = "one_run";
 
 /// One decile of two arms.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Decile {
+pub struct Decile {
     /// Probability, of [`DECILES`].
     pub p: f64,
     /// Type-7 quantile of all requests of arm A.
@@ -41,7 +41,7 @@ pub(crate) struct Decile {
 
 /// Deciles of two arms and their differences.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Shift {
+pub struct Shift {
     /// One for each of [`DECILES`].
     pub deciles: Vec<Decile>,
     /// Runs with requests in A and in B.
@@ -58,7 +58,7 @@ pub(crate) struct Shift {
 ///
 /// `None` when an arm has no request or a value is not finite. Without intervals (`one_run`) when an arm has one run, and without when the
 /// job is unsound or has no resamples. Time O(resamples x requests), at about one and a half nanoseconds a draw.
-pub(crate) fn shift<R: AsRef<[f64]>>(a: &[R], b: &[R], job: &Job) -> Option<Shift> {
+pub fn shift<R: AsRef<[f64]>>(a: &[R], b: &[R], job: &Job) -> Option<Shift> {
     let ((deciles_a, requests_a), (deciles_b, requests_b)) = (pooled(a)?, pooled(b)?);
     let with_requests = |runs: &[R]| runs.iter().filter(|run| !run.as_ref().is_empty()).count();
     let runs = (with_requests(a), with_requests(b));

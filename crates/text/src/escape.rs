@@ -17,7 +17,7 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::archive;
+use crate::hash::hash as sha256;
 
 /// Shown by nobody. Parts a sign from what GitHub and GitLab look for behind it.
 const BREAK: char = '\u{200b}';
@@ -209,7 +209,7 @@ pub fn file_name(name: &str) -> String {
     if name.len() <= LONGEST && !is_device {
         return name.to_owned();
     }
-    let hash = archive::hash(name.as_bytes());
+    let hash = sha256(name.as_bytes());
     let mut kept = LONGEST - DIGITS - 1;
     while !name.is_char_boundary(kept.min(name.len())) {
         kept -= 1;

@@ -8,7 +8,7 @@
 
 use super::case::Cell;
 use super::number::{list, significant};
-use crate::model::{Campaign, Run};
+use sparkbench_model::{Campaign, Run};
 
 /// Lengths of input or output that differ by more than this are other work, per cent of the baseline. Load generators that ask for text
 /// of n tokens miss n by the chat template and by tokens that merge. 2 % is where a gate on the server's own count is usually set.

@@ -17,9 +17,9 @@ use super::memory::Round;
 use super::report::{CalibrationArm, CalibrationReport, CampaignReport, Group, VerdictKind};
 use rayon::prelude::*;
 
-use crate::model::{Direction, Metric};
-use crate::stats::random::{Stream, job_base};
-use crate::stats::{self, Direction as Way};
+use sparkbench_model::{Direction, Metric};
+use sparkbench_stats::random::{Stream, job_base};
+use sparkbench_stats::{self as stats, Direction as Way};
 
 /// Random splits of each arm. The share of one arm is steady to about a point. All arms together to less.
 pub const SPLITS: usize = 400;

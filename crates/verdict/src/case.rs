@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use super::trap::{self, Derived};
-use crate::model::{Campaign, Facts, MachineFacts, MissingReason, ModelFacts, Run};
+use sparkbench_model::{Campaign, Facts, MachineFacts, MissingReason, ModelFacts, Run};
 
 /// Runs of one environment x model x workload in order of time.
 #[derive(Debug)]

@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 use super::report::series::{
     ChangeReport, LabelChange, NewestKind, NewestReport, PointName, SeriesReport, StretchReport, Turn,
 };
-use crate::model::{Direction, TimePoint, TimeSeries};
-use crate::stats::change::{self, Change, Kind, Point, Segmentation};
-use crate::stats::{dist, sample};
+use sparkbench_model::{Direction, TimePoint, TimeSeries};
+use sparkbench_stats::change::{self, Change, Kind, Point, Segmentation};
+use sparkbench_stats::{dist, sample};
 
-pub use crate::stats::change::LEAST_POINTS;
+pub use sparkbench_stats::change::LEAST_POINTS;
 
 /// Fewest points of a period that a new point can be compared with.
 pub const LEAST_STRETCH: usize = 3;

@@ -8,8 +8,8 @@ use super::report::{
     Adjusted, Comparison, Effect, FReport, Group, Interval, NamedInterval, OrderReport, PermutationReport, Stability,
     TReport, TostReport, UReport, Verdict, VerdictKind, WReport, WithoutFlagged,
 };
-use crate::model::{Direction, Metric};
-use crate::stats::{self, bootstrap, permutation};
+use sparkbench_model::{Direction, Metric};
+use sparkbench_stats::{self as stats, bootstrap, permutation};
 
 /// Inputs of a comparison.
 #[derive(Debug, Clone, Copy)]

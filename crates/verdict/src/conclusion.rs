@@ -16,7 +16,7 @@ use super::number::{count, list, significant};
 use super::pool;
 use super::report::{Comparison, Group, HypothesisReport, PublishedCheck, Sentence, Severity, TrapReport, TrapStatus};
 use super::trap::{self, Derived};
-use crate::model::{Metric, within};
+use sparkbench_model::{Metric, within};
 
 /// Flagged values that one sentence names. The pages show all of them.
 const MOST_FLAGGED: usize = 4;

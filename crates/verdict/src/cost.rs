@@ -14,8 +14,8 @@ use super::report::{
     ApartReport, BestBatch, Choice, CostReport, Estimate, Excluded, MachineRow, MachineTable, OtherPrice,
 };
 use super::{Settings, estimate, number, price};
-use crate::model::{LimitFacts, Run, Status};
-use crate::stats::{self, economy};
+use sparkbench_model::{LimitFacts, Run, Status};
+use sparkbench_stats::{self as stats, economy};
 
 /// Highest time per output token where a user sets none, ms: the limit of MLPerf Inference for a Llama 2 70B server (p99).
 pub(crate) const LIMIT_TPOT_MS: f64 = 200.0;

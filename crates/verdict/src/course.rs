@@ -13,8 +13,8 @@ use super::report::{
     WindowReport,
 };
 use super::telemetry::{self, SLOWDOWN_BITS, Window};
-use crate::model::{Campaign, MissingReason, MissingRun, Node, Run, Sample, Span};
-use crate::stats::mean;
+use sparkbench_model::{Campaign, MissingReason, MissingRun, Node, Run, Sample, Span};
+use sparkbench_stats::mean;
 
 /// Reasons that are shown: slowdowns, and the power cap, which holds many small machines down all the time.
 const SHOWN_BITS: u64 = SLOWDOWN_BITS | 0x04;
@@ -215,8 +215,8 @@ fn columns(points: &[(f64, f64)], step: f64) -> Vec<Option<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Instant;
-    use crate::verdict::testing::run;
+    use crate::testing::run;
+    use sparkbench_model::Instant;
 
     fn span(sent_s: f64, end_s: Option<f64>) -> Span {
         Span { sent_s, first_token_s: None, end_s, answered: end_s.is_some() }

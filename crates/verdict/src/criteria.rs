@@ -7,7 +7,7 @@ use super::CV_LIMIT_PCT;
 use super::case::Case;
 use super::number::{count, significant};
 use super::report::{Comparison, Criterion, Group};
-use crate::model::{Metric, Status, within};
+use sparkbench_model::{Metric, Status, within};
 
 /// Power that a design should have to see a difference of 10 %.
 pub(crate) const POWER_WANTED: f64 = 0.8;
@@ -114,7 +114,7 @@ fn session(comparison: &Comparison, environment: &str, groups: &[Group]) -> (&'s
         return ("not_assessed", format!("no ratio of a mean that is not positive in {environment}"));
     }
     let change = 100.0 * (m2 / m1 - 1.0);
-    let interval = crate::stats::fieller::ratio_interval(&second.values, &first.values, 0.90);
+    let interval = sparkbench_stats::fieller::ratio_interval(&second.values, &first.values, 0.90);
     let inside = interval.is_some_and(|(low, high)| {
         100.0 * (low - 1.0) >= -REPRODUCED_WITHIN_PCT && 100.0 * (high - 1.0) <= REPRODUCED_WITHIN_PCT
     });

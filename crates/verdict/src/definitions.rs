@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::case::Cell;
 use super::number::list;
-use crate::model::{Definition, DefinitionMatch, Metric, Run, within};
+use sparkbench_model::{Definition, DefinitionMatch, Metric, Run, within};
 
 /// Result of comparing the definitions of two arms.
 #[derive(Debug, Clone, PartialEq, Eq)]

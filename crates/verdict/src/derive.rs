@@ -10,14 +10,26 @@ use std::collections::BTreeMap;
 use super::case::Case;
 use super::physics::{Basis, PhysicsFacts};
 use super::price;
-use crate::model::{Campaign, Facts, Origin, Reading, Run, Status};
-use crate::stats::economy;
+use sparkbench_model::{Campaign, Facts, LocalFacts, Origin, Reading, Run, Status};
+use sparkbench_stats::economy;
+use sparkbench_text::error::Error;
 
 /// Prefix of an origin's field where a figure was computed from another.
 pub const FROM: &str = "from ";
 
 /// Rules of what is made here.
 const RULES: [&str; 2] = ["roofline.derived", "cost.derived"];
+
+/// Everything that an analysis makes of the figures of runs: from their telemetry, from each other, from facts.
+///
+/// # Errors
+/// Facts that come with the program and cannot be read.
+pub fn all(runs: &mut [Run], campaigns: &[Campaign], facts: &[LocalFacts]) -> Result<(), Error> {
+    let known = crate::facts::with(facts)?;
+    crate::Memory::none().derive(runs);
+    of_facts(campaigns, runs, &known);
+    Ok(())
+}
 
 /// Adds `roofline_pct` and `usd_per_million_tokens`.
 pub fn of_facts(campaigns: &[Campaign], runs: &mut [Run], facts: &Facts) {
@@ -77,10 +89,10 @@ fn of_run<'a>(grounds: &PhysicsFacts<'_, 'a>, facts: &Facts, run: &'a Run) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Setup;
-    use crate::verdict::case::COMPUTED;
-    use crate::verdict::facts::builtin;
-    use crate::verdict::testing::measured;
+    use crate::case::COMPUTED;
+    use crate::facts::builtin;
+    use crate::testing::measured;
+    use sparkbench_model::Setup;
 
     fn setup(model: &str, machine: &str, batch: f64) -> Setup {
         Setup { model_id: Some(model.into()), machine: Some(machine.into()), batch: Some(batch), ..Setup::default() }
@@ -146,10 +158,10 @@ mod tests {
         let mut run = measured("a", setup(id, "GB10", 1.0), &[("decode_tok_s", 32.5)]);
         run.setup.speculative = Some("eagle3, 3 tokens".into());
         assert_eq!(enriched(run.clone()).value("roofline_pct"), None, "how many were accepted is not said");
-        run.extras.push(crate::model::Extra {
+        run.extras.push(sparkbench_model::Extra {
             name: "mean_acceptance_length".into(),
             unit: "tokens".into(),
-            value: crate::model::ExtraValue::Number(2.5),
+            value: sparkbench_model::ExtraValue::Number(2.5),
             why: None,
             origin: run.readings[0].origin.clone(),
         });

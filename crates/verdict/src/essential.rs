@@ -5,7 +5,7 @@
 
 use super::case::{Case, Cell};
 use super::report::{Essential, EssentialCell, Group, Interval};
-use crate::model::{Metric, Status};
+use sparkbench_model::{Metric, Status};
 
 /// Decode throughput, time per output token, model memory, KV cache and its capacity, in the order of the table.
 pub(crate) const ESSENTIALS: &[&str] =

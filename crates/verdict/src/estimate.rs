@@ -4,7 +4,7 @@
 //! Not here: the formulas (see `stats`).
 
 use super::report::Estimate;
-use crate::stats::{self, Sample, economy};
+use sparkbench_stats::{self as stats, Sample, economy};
 
 /// Mean and Student interval of one value for each run. Absent without values. One run has no interval.
 pub(crate) fn of(values: &[f64], confidence: f64) -> Option<Estimate> {

@@ -5,17 +5,17 @@
 
 mod settle;
 
-use crate::error::{Error, Kind, Place};
-use crate::model::Facts;
+use sparkbench_model::Facts;
+use sparkbench_text::error::{Error, Kind, Place};
 
 pub use settle::{note, with};
 
 /// Every file that ships, name and text.
 pub const BUILTIN: &[(&str, &str)] = &[
-    ("data/facts/machines.toml", include_str!("../../data/facts/machines.toml")),
-    ("data/facts/models.toml", include_str!("../../data/facts/models.toml")),
-    ("data/facts/prices.toml", include_str!("../../data/facts/prices.toml")),
-    ("data/facts/reference.toml", include_str!("../../data/facts/reference.toml")),
+    ("data/facts/machines.toml", include_str!("../../../data/facts/machines.toml")),
+    ("data/facts/models.toml", include_str!("../../../data/facts/models.toml")),
+    ("data/facts/prices.toml", include_str!("../../../data/facts/prices.toml")),
+    ("data/facts/reference.toml", include_str!("../../../data/facts/reference.toml")),
 ];
 
 /// All shipped facts as one.

@@ -5,7 +5,7 @@
 
 use super::grammar::Incomparability;
 use super::report::{Adjusted, Comparison};
-use crate::stats;
+use sparkbench_stats as stats;
 
 /// Adjusts the deciding p within its family: the primary metrics of all models and workloads of one question A against B.
 /// Other metrics form an exploratory family of their own. A derived column is no member: it takes what its source got.

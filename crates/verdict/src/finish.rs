@@ -10,8 +10,8 @@ use super::memory::Round;
 use super::number::{fixed, significant};
 use super::report::{Comparison, Group, SequentialReport, Verdict, VerdictKind};
 use super::{CV_LIMIT_PCT, Settings, order, sequential, stability};
-use crate::model::{Direction, Metric};
-use crate::stats::{self, bootstrap};
+use sparkbench_model::{Direction, Metric};
+use sparkbench_stats::{self as stats, bootstrap};
 
 /// Drift, verdict, caveats, stability: the last step of one comparison.
 pub(super) fn finish(

@@ -10,8 +10,8 @@ pub(crate) mod said;
 
 use super::number::{decimals, fixed, p_value, significant};
 use super::report::VerdictKind;
-use crate::model::Direction;
-use crate::stats;
+use sparkbench_model::Direction;
+use sparkbench_stats as stats;
 
 /// Everything a verdict rests on.
 #[derive(Debug, Clone, PartialEq)]

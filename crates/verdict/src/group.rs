@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use super::report::{BootstrapReport, DriftReport, Group, Interval, MedianInterval, OutlierReport, RequestPercentile};
 use super::shift::finite;
 use super::{CellValues, Settings};
-use crate::model::{Direction, Metric, Run};
-use crate::stats::{self, Sample, bootstrap, hierarchical};
+use sparkbench_model::{Direction, Metric, Run};
+use sparkbench_stats::{self as stats, Sample, bootstrap, hierarchical};
 
 /// Percentiles over all requests of a cell: what a typical request, a slow one and a very slow one see.
 const POOLED: [(&str, f64); 3] = [("p50", 0.50), ("p95", 0.95), ("p99", 0.99)];

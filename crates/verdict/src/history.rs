@@ -16,8 +16,8 @@ use super::grammar::Incomparability;
 use super::memory::Round;
 use super::report::{Group, HistoryFigure, HistoryPoint, HistoryReport, HistoryStep};
 use super::{CellValues, Settings, Study, change, family, finish, judge, pairing, trap};
-use crate::model::{Campaign, Instant, Metric, Run, TimePoint, TimeSeries};
-use crate::stats::{Sample, sample};
+use sparkbench_model::{Campaign, Instant, Metric, Run, TimePoint, TimeSeries};
+use sparkbench_stats::{Sample, sample};
 
 /// Metrics that are followed where the newest campaign names no primary ones.
 const MOST_METRICS: usize = 3;

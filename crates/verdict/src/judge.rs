@@ -23,7 +23,7 @@ use super::{
     CellValues, Settings, Study, across, conclusion, criteria, essential, family, finish, history, measured, next,
     order, pairing, pool, published, replication, sequential,
 };
-use crate::model::{Altered, Campaign, Facts, Metric, Run, Status, known_extra};
+use sparkbench_model::{Altered, Campaign, Facts, Metric, Run, Status, known_extra};
 
 /// Primary metrics a campaign has at most when it names none.
 const MOST_PRIMARY: usize = 3;
@@ -188,7 +188,7 @@ pub fn place(metric: &str) -> (usize, usize) {
 
 /// Sorts the runs of a campaign into cells and picks baseline and primary metrics.
 pub fn lay_out<'a>(
-    campaign: &'a crate::model::Campaign,
+    campaign: &'a sparkbench_model::Campaign,
     runs: Vec<&'a Run>,
     facts: &'a Facts,
     settings: &'a Settings,
@@ -378,8 +378,8 @@ fn report_campaign(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Extra, ExtraValue};
-    use crate::verdict::testing::{reading, run};
+    use crate::testing::{reading, run};
+    use sparkbench_model::{Extra, ExtraValue};
 
     #[test]
     fn a_result_that_its_tool_calls_invalid_is_marked() {

@@ -2,6 +2,11 @@
 //!
 //! In:  campaigns, runs and facts as plain values.  Out: [`report::Analysis`], the one structure that pages and `analysis.json` show.
 //! Not here: files, frames, drawing, HTML.
+// What no other crate, test or bench reaches is `pub(crate)`, so that the compiler sees when nobody uses it any more.
+#![warn(unreachable_pub)]
+
+// Cargo builds this crate again in a clone that shares its target folder with another one (docs/design/0023).
+const _: Option<&str> = option_env!("SPARKBENCH_ROOT");
 
 pub mod across;
 pub mod alike;
@@ -50,8 +55,8 @@ pub mod trap;
 
 use std::collections::BTreeMap;
 
-use crate::model::{Campaign, Facts, Run};
-use crate::stats::bootstrap;
+use sparkbench_model::{Campaign, Facts, Run};
+use sparkbench_stats::bootstrap;
 
 pub use judge::{again, judge};
 pub use memory::Memory;

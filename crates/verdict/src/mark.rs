@@ -10,7 +10,7 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use super::{CellValues, Settings};
-use crate::model::{Course, Instant, Origin, Reading, Run, Sample, Series, Source, Span};
+use sparkbench_model::{Course, Instant, Origin, Reading, Run, Sample, Series, Source, Span};
 
 /// Distinguishes one input from another.
 pub type Mark = [u8; 32];
@@ -213,7 +213,7 @@ pub(super) fn of_settings(marker: &mut Marker, settings: &Settings) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Extra, ExtraValue, Setup, Status};
+    use sparkbench_model::{Extra, ExtraValue, Setup, Status};
 
     fn run() -> Run {
         super::super::testing::measured("n1", Setup::default(), &[("ttft_ms", 10.0)])

@@ -11,7 +11,7 @@ use super::number::significant;
 use super::report::across::Place;
 use super::report::{CostReport, EssentialCell, Group, MeasuredRow, Sentence};
 use super::{essential, judge};
-use crate::model::{Direction, Metric, within};
+use sparkbench_model::{Direction, Metric, within};
 
 /// The columns, as far as any cell has them. Without the first one the campaign is about something else.
 const COLUMNS: [&str; 3] = ["output_throughput_tok_s", "ttft_ms", "tpot_ms"];

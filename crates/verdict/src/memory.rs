@@ -20,8 +20,8 @@ use super::mark::{self, Mark, Marker};
 use super::report::{CalibrationArm, Comparison, Group, ShiftReport};
 use super::stability::Resampled;
 use super::{CellValues, Settings, group, shift, summary, telemetry};
-use crate::model::{Extra, Metric, Reading, Run};
-use crate::stats::Direction;
+use sparkbench_model::{Extra, Metric, Reading, Run};
+use sparkbench_stats::Direction;
 
 /// Judgements of earlier rounds.
 #[derive(Debug)]

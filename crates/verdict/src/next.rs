@@ -11,7 +11,7 @@ use super::grammar::said;
 use super::number::{count, list};
 use super::report::{Analysis, CampaignReport, Comparison, Sentence, Severity, TrapReport, TrapStatus, VerdictKind};
 use super::trap::{self, Theme};
-use crate::model::{Campaign, Direction, Metric, Run, without_quantisation};
+use sparkbench_model::{Campaign, Direction, Metric, Run, without_quantisation};
 
 /// Names in the sentence. More are counted.
 const MOST: usize = 3;
@@ -168,8 +168,8 @@ fn named<S: AsRef<str>>(names: &[S], noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::report::Subject;
-    use crate::verdict::testing;
+    use crate::report::Subject;
+    use crate::testing;
 
     /// Of ten runs an arm, where this many would decide.
     fn undecided(runs_to_decide: u64) -> Comparison {

@@ -4,8 +4,8 @@
 //! Not here: formulas (see `stats::order`).
 
 use super::report::{Group, Interval, OrderReport, PairRow, PairsReport};
-use crate::model::Run;
-use crate::stats;
+use sparkbench_model::Run;
+use sparkbench_stats as stats;
 
 /// Order of the runs of one question. `runs` in order of time, of any number of environments.
 pub(crate) fn of(model: &str, workload: &str, runs: &[&Run]) -> OrderReport {

@@ -16,7 +16,7 @@ use super::memory::Round;
 use super::report::{Comparison, Group, Severity, TrapReport, TrapStatus};
 use super::trap::{self, Derived};
 use super::{CellValues, Settings, alike, definitions, derive, group, order};
-use crate::model::{Campaign, Metric, Run, within};
+use sparkbench_model::{Campaign, Metric, Run, within};
 
 /// Reason code of two definitions under one name, and the trap of that id.
 pub(crate) const DEFINITION: &str = "definition-differs";

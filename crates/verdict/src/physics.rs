@@ -15,8 +15,8 @@ use super::trap::physics::{
     speaks_of,
 };
 use super::{Settings, estimate};
-use crate::model::{MachineFacts, ModelFacts, Run};
-use crate::stats::roofline::{Share, Step, kv_room, sequences};
+use sparkbench_model::{MachineFacts, ModelFacts, Run};
+use sparkbench_stats::roofline::{Share, Step, kv_room, sequences};
 
 /// Bits of a value of the KV cache, unless the run says otherwise.
 const KV_BITS: f64 = 16.0;
@@ -90,7 +90,7 @@ impl<'c, 'a> PhysicsFacts<'c, 'a> {
         let mut printed = named.chain(case.runs.iter().filter_map(|run| run.setup.machine.as_deref()));
         let mean = |metric: &str| {
             let values: Vec<f64> = case.runs.iter().filter_map(|run| run.value(metric)).filter(|v| *v > 0.0).collect();
-            (!values.is_empty()).then(|| crate::stats::mean(&values))
+            (!values.is_empty()).then(|| sparkbench_stats::mean(&values))
         };
         Self {
             models: labels.iter().map(|label| (*label, case.model(label))).collect(),

@@ -11,7 +11,7 @@ use super::memory::Round;
 use super::report::{Comparison, Group, OrderReport};
 use super::trap::Derived;
 use super::{CellValues, family, finish, order, pairing};
-use crate::model::{Metric, Run};
+use sparkbench_model::{Metric, Run};
 
 /// Labels under which one model ran, sorted.
 pub(crate) fn labels_of(case: &Case<'_>, launched: &str) -> Vec<String> {

@@ -11,8 +11,8 @@ use std::cmp::Reverse;
 
 use super::number::significant;
 use super::report::PriceReport;
-use crate::model::{Billing, Facts, PriceFacts, Run};
-use crate::stats::economy::{self, Owned};
+use sparkbench_model::{Billing, Facts, PriceFacts, Run};
+use sparkbench_stats::economy::{self, Owned};
 
 /// Value of an output token in input tokens where a price does not state it. It is close to the ratio in most price lists.
 pub(crate) const OUTPUT_WEIGHT: f64 = 4.0;
@@ -114,8 +114,8 @@ fn own_hour(price: &PriceFacts) -> Option<(f64, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::facts::builtin;
-    use crate::verdict::testing::run;
+    use crate::facts::builtin;
+    use crate::testing::run;
 
     #[test]
     fn the_published_instances_are_charged_as_the_list_says() {

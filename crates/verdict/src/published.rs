@@ -5,7 +5,7 @@
 
 use super::number::{count, fixed};
 use super::report::{Group, PublishedCheck};
-use crate::model::{Campaign, Metric, PublishedCell, within};
+use sparkbench_model::{Campaign, Metric, PublishedCell, within};
 
 /// Half a unit in the last printed place, and a hair for binary fractions such as 120.265.
 const SLACK: f64 = 1e-6;

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::report::{CostReport, OwnFigure, ReferenceReport};
-use crate::model::{Facts, ReferenceFacts};
+use sparkbench_model::{Facts, ReferenceFacts};
 
 /// Every published figure for a machine of the analysis, with the cells of the same model beside it.
 pub(crate) fn beside(facts: &Facts, costs: &[CostReport]) -> Vec<ReferenceReport> {
@@ -67,11 +67,11 @@ fn same(reference: &ReferenceFacts, cost: &CostReport) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Campaign, Setup};
-    use crate::verdict::case::Case;
-    use crate::verdict::facts::builtin;
-    use crate::verdict::testing::measured;
-    use crate::verdict::{Settings, cost};
+    use crate::case::Case;
+    use crate::facts::builtin;
+    use crate::testing::measured;
+    use crate::{Settings, cost};
+    use sparkbench_model::{Campaign, Setup};
 
     #[test]
     fn a_published_figure_stands_beside_the_same_model_on_the_same_machine_only() {

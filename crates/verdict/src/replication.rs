@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 use super::Settings;
 use super::number::{count, significant};
 use super::report::{Comparison, Group, Interval, ReplicationReport, ReplicationRow, VerdictKind};
-use crate::model::{Direction, Run, within};
-use crate::stats::replication::{self, Replication, Study};
-use crate::stats::{dist, quantile_sorted, sorted};
+use sparkbench_model::{Direction, Run, within};
+use sparkbench_stats::replication::{self, Replication, Study};
+use sparkbench_stats::{dist, quantile_sorted, sorted};
 
 /// Below it the spread between campaigns is more than chance makes.
 const ALPHA_SPREAD: f64 = 0.05;

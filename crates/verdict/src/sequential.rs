@@ -15,9 +15,9 @@ use super::number::{decimals, fixed, significant};
 use super::report::{
     Comparison, DesignReport, Group, Interval, LookDecision, LookReport, NamedInterval, SequentialReport, VerdictKind,
 };
-use crate::model::{Campaign, Direction, Metric, MissingReason, MissingRun, Run, SequentialDesign};
-use crate::stats::sequential::{self, Call, Course, Design, Known, Look, Pair, Spending};
-use crate::stats::{self};
+use sparkbench_model::{Campaign, Direction, Metric, MissingReason, MissingRun, Run, SequentialDesign};
+use sparkbench_stats::sequential::{self, Call, Course, Design, Known, Look, Pair, Spending};
+use sparkbench_stats::{self as stats};
 
 /// The remark beside the figures of the fixed design.
 pub const CAVEAT: &str = "p-values and intervals other than the repeated one do not count the looks";

@@ -9,8 +9,8 @@ use super::Settings;
 use super::case::Cell;
 use super::group::{FLAG_LATER, OfRequests};
 use super::report::{Interval, ShiftDecile, ShiftReport};
-use crate::model::{Direction, Metric};
-use crate::stats::{bootstrap, shift};
+use sparkbench_model::{Direction, Metric};
+use sparkbench_stats::{bootstrap, shift};
 
 /// Resamples of a shift function: nine deciles of two arms, of which a drawing shows the limits. The Monte-Carlo error of a 95 % limit is
 /// an eighth of a standard error. A verdict, which these limits do not decide, takes twenty times as many.
@@ -98,8 +98,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::model::{Origin, Run, Series};
-    use crate::verdict::testing::run;
+    use crate::testing::run;
+    use sparkbench_model::{Origin, Run, Series};
 
     fn settings() -> Settings {
         Settings { confidence: 0.95, resamples: 10_000, seed: 42, baseline: None, margins_pct: BTreeMap::new() }

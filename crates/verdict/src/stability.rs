@@ -13,8 +13,8 @@ use super::memory::Round;
 use super::report::{
     Adjusted, Comparison, Group, Stability, StabilityCell, StabilityMethod, StabilityPanel, VerdictKind,
 };
-use crate::model::Metric;
-use crate::stats::{self, bootstrap, permutation};
+use sparkbench_model::Metric;
+use sparkbench_stats::{self as stats, bootstrap, permutation};
 
 /// Margins of the panel, as factors of the margin of the verdict.
 pub const FACTORS: [f64; 3] = [0.5, 1.0, 2.0];
@@ -247,10 +247,10 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::verdict::compare::Pair;
-    use crate::verdict::memory::Memory;
-    use crate::verdict::report::OrderReport;
-    use crate::verdict::{CellValues, family, finish, group};
+    use crate::compare::Pair;
+    use crate::memory::Memory;
+    use crate::report::OrderReport;
+    use crate::{CellValues, family, finish, group};
 
     fn settings() -> Settings {
         Settings { confidence: 0.95, resamples: 2_000, seed: 42, baseline: None, margins_pct: BTreeMap::new() }

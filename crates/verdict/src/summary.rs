@@ -3,8 +3,8 @@
 //! In:  a run with its series.  Out: the same run with one more reading per statistic.
 //! Not here: anything across runs. Requests of one run share a server and a temperature and are never replicates of an environment.
 
-use crate::model::{Metric, Origin, Reading, Run};
-use crate::stats;
+use sparkbench_model::{Metric, Origin, Reading, Run};
+use sparkbench_stats as stats;
 
 /// Statistics taken of each series. The bare name is the mean.
 const PERCENTILES: [(&str, f64); 4] = [("p50", 0.50), ("p90", 0.90), ("p95", 0.95), ("p99", 0.99)];

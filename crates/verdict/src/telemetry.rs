@@ -15,9 +15,9 @@ mod window;
 
 use std::collections::BTreeMap;
 
-use crate::model::{Extra, ExtraValue, Node, Origin, Reading, Run, Sample};
-use crate::stats::integral::{self, Integral};
-use crate::stats::mean;
+use sparkbench_model::{Extra, ExtraValue, Node, Origin, Reading, Run, Sample};
+use sparkbench_stats::integral::{self, Integral};
+use sparkbench_stats::mean;
 
 pub(crate) use window::{Cut, Window, window};
 
@@ -120,7 +120,7 @@ impl Made {
     fn figure(&mut self, metric: &str, value: f64, how: String) {
         let origin = self.origin(Some(how));
         if self.shared {
-            let unit = crate::model::Metric::find(metric).map_or("", |metric| metric.unit);
+            let unit = sparkbench_model::Metric::find(metric).map_or("", |metric| metric.unit);
             self.extras.push(Extra {
                 name: format!("{metric} of the launch"),
                 unit: unit.to_owned(),
@@ -260,7 +260,7 @@ fn over_machines(made: &mut Made, run: &Run, window: &Window) {
         std::mem::take(&mut made.readings).into_iter().partition(|reading| SUMMED.contains(&reading.metric.as_str()));
     made.readings = kept;
     for reading in summed {
-        let unit = crate::model::Metric::find(&reading.metric).map_or("", |metric| metric.unit);
+        let unit = sparkbench_model::Metric::find(&reading.metric).map_or("", |metric| metric.unit);
         made.extra(&format!("{} of the head", reading.metric), unit, reading.value, reading.origin.field.clone());
         let more = match reading.metric.as_str() {
             "power_w" => others,

@@ -3,7 +3,7 @@
 use super::compare::{self, Pair};
 use super::report::Comparison;
 use super::{CellValues, Settings, group, order};
-use crate::model::{Course, Metric, Origin, Reading, Run, Setup, Source, Status};
+use sparkbench_model::{Course, Metric, Origin, Reading, Run, Setup, Source, Status};
 
 /// A run without any figure.
 pub(crate) fn run(id: &str) -> Run {

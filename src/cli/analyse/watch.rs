@@ -16,9 +16,9 @@ use std::time::{Duration, Instant, SystemTime};
 use super::super::{Outcome, talk::Talk};
 use super::super::{downloads, intake, logs};
 use super::{Analyse, begin, beside, extras, open, summarise, tell_others};
-use crate::archive::{self, Discovery, Found};
-use crate::error::Error;
-use crate::page::{self, Extras, Publication, Sheet, Written};
+use sparkbench_archive::{self as archive, Discovery, Found};
+use sparkbench_site::page::{self, Extras, Publication, Sheet, Written};
+use sparkbench_text::error::Error;
 
 /// Between two looks.
 const BETWEEN: Duration = Duration::from_millis(250);

@@ -10,11 +10,11 @@ use serde::Serialize;
 use super::{MARK, Outcome};
 use crate::cli::history::{Following, Source, sources};
 use crate::cli::talk::Talk;
-use crate::error::Error;
-use crate::escape::markdown as escape;
-use crate::verdict::change::{self, LEAST_STRETCH};
-use crate::verdict::number::{count, significant};
-use crate::verdict::report::series::{NewestKind, NewestReport, PointName};
+use sparkbench_text::error::Error;
+use sparkbench_text::escape::markdown as escape;
+use sparkbench_verdict::change::{self, LEAST_STRETCH};
+use sparkbench_verdict::number::{count, significant};
+use sparkbench_verdict::report::series::{NewestKind, NewestReport, PointName};
 
 /// Schema of the JSON.
 const SCHEMA: &str = "sparkbench.compare.history/1";

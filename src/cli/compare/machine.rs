@@ -6,9 +6,9 @@
 use serde::Serialize;
 
 use super::super::Outcome;
-use crate::chart::xml;
-use crate::error::Error;
-use crate::verdict::report::{Analysis, Comparison, VerdictKind};
+use sparkbench_site::chart::xml;
+use sparkbench_text::error::Error;
+use sparkbench_verdict::report::{Analysis, Comparison, VerdictKind};
 
 /// Schema of the JSON.
 const SCHEMA: &str = "sparkbench.compare/1";
@@ -16,8 +16,8 @@ const SCHEMA: &str = "sparkbench.compare/1";
 #[derive(Serialize)]
 struct Compared<'a> {
     schema: &'static str,
-    tool: &'a crate::verdict::report::Tool,
-    settings: &'a crate::verdict::report::Settings,
+    tool: &'a sparkbench_verdict::report::Tool,
+    settings: &'a sparkbench_verdict::report::Settings,
     base: &'a str,
     candidate: &'a str,
     /// `passed`, `regression` or `undecided`: exit codes 0, 1 and 6.

@@ -9,13 +9,13 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::Following;
-use crate::archive::given::refuse_endless;
 use crate::cli::intake::{self, Judging};
 use crate::cli::talk::Talk;
-use crate::error::Error;
-use crate::ingest::history::{self, Folder, Format, Found};
-use crate::model::{Metric, TimeSeries};
-use crate::verdict::history::series as cells;
+use sparkbench_archive::given::refuse_endless;
+use sparkbench_ingest::history::{self, Folder, Format, Found};
+use sparkbench_model::{Metric, TimeSeries};
+use sparkbench_text::error::Error;
+use sparkbench_verdict::history::series as cells;
 
 /// Bytes by which a format is known.
 const HEAD: u64 = 64 * 1024;

@@ -3,9 +3,9 @@
 //! In:  the reports.  Out: lines.
 //! Not here: numbers that the JSON does not have.
 
-use crate::stats::change::LEAST_POINTS;
-use crate::verdict::number::{count, significant};
-use crate::verdict::report::series::{ChangeReport, PointName, SeriesReport, Turn};
+use sparkbench_stats::change::LEAST_POINTS;
+use sparkbench_verdict::number::{count, significant};
+use sparkbench_verdict::report::series::{ChangeReport, PointName, SeriesReport, Turn};
 
 /// Significant digits of a value.
 const DIGITS: usize = 4;

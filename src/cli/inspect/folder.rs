@@ -9,11 +9,11 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use crate::archive;
 use crate::cli::talk::wrap;
-use crate::error::Error;
-use crate::ingest::{self, Intake, Options};
-use crate::model::{Altered, Campaign};
+use sparkbench_archive as archive;
+use sparkbench_ingest::{self as ingest, Intake, Options};
+use sparkbench_model::{Altered, Campaign};
+use sparkbench_text::error::Error;
 
 /// Files named below the table for one reason. The rest is counted.
 const NAMED: usize = 3;
@@ -60,7 +60,8 @@ impl List {
     /// When there is nothing to read.
     pub(super) fn of(folder: &Path) -> Result<Self, Error> {
         let found = archive::discover(&[folder.to_path_buf()])?;
-        let intake = ingest::all(&found, &Options::default())?;
+        let intake =
+            ingest::all(&found, &Options { derive: Some(sparkbench_verdict::derive::all), ..Options::default() })?;
         // A link is passed over like everything that it leads to.
         let is_link = |disk: &Path| std::fs::symlink_metadata(disk).is_ok_and(|meta| meta.is_symlink());
         let unread = found.unread.iter().filter(|unread| !is_link(&unread.disk));

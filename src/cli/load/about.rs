@@ -7,14 +7,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::error::Error;
-use crate::host::Host;
-use crate::host::gpu::open;
-use crate::host::web::{Tls, Web};
-use crate::load::server;
-use crate::load::session::headers;
-use crate::load::settings::Settings;
-use crate::load::target::Target;
+use sparkbench_host::Host;
+use sparkbench_host::gpu::open;
+use sparkbench_host::web::{Tls, Web};
+use sparkbench_load::server;
+use sparkbench_load::session::headers;
+use sparkbench_load::settings::Settings;
+use sparkbench_load::target::Target;
+use sparkbench_text::error::Error;
 
 /// Of a GPU that is asked for its name alone.
 const ONCE: Duration = Duration::from_secs(1);

@@ -16,22 +16,22 @@ use super::live::ProgressReporter;
 use super::plan::Loads;
 use super::points::{invalid, limits};
 use super::{Load, about};
-use crate::archive::manifest::{INTERRUPTED_FOLDER, RUNS_FOLDER};
-use crate::archive::mask::Veil;
 use crate::cli::talk::Talk;
 use crate::cli::{Outcome, print};
-use crate::error::{Error, Kind};
-use crate::host::Host;
-use crate::ingest::slug;
-use crate::load::secrets;
-use crate::load::session::{Live, SUMMARY_FILE, Session};
-use crate::load::summary::points;
-use crate::load::target::Target;
-use crate::model::Finding;
-use crate::plan::{campaign_name_of, label_of};
-use crate::run::campaign::{self, Options};
-use crate::run::experiment::Experiment;
-use crate::workload::serve::session::{CALIBRATION_FOLDER, WARMUP_FOLDER};
+use sparkbench_archive::manifest::{INTERRUPTED_FOLDER, RUNS_FOLDER};
+use sparkbench_archive::mask::Veil;
+use sparkbench_collect::run::campaign::{self, Options};
+use sparkbench_collect::run::experiment::Experiment;
+use sparkbench_collect::workload::serve::session::{CALIBRATION_FOLDER, WARMUP_FOLDER};
+use sparkbench_host::Host;
+use sparkbench_load::secrets;
+use sparkbench_load::session::{Live, SUMMARY_FILE, Session};
+use sparkbench_load::summary::points;
+use sparkbench_load::target::Target;
+use sparkbench_model::Finding;
+use sparkbench_plan::{campaign_name_of, label_of};
+use sparkbench_text::error::{Error, Kind};
+use sparkbench_text::slug::slug;
 
 /// Longest time that all loads together may take, seconds: the longest that a suite can give, a week.
 const LIMIT_S: i64 = 604_800;
@@ -254,7 +254,7 @@ fn report(args: &Load, found: Vec<Found>, talk: &Talk) -> Result<Vec<(String, Va
 /// The run says all of it again.
 struct Silent;
 
-impl crate::load::session::Watcher for Silent {
+impl sparkbench_load::session::Watcher for Silent {
     fn say(&self, _: &str) {}
     fn warn(&self, _: &str) {}
     fn live(&self, _: &Live) {}
@@ -263,13 +263,13 @@ impl crate::load::session::Watcher for Silent {
 /// What a campaign says, told by whoever shows a load.
 struct ProgressForwarder<'a, 'b>(&'a ProgressReporter<'b>);
 
-impl crate::run::Watcher for ProgressForwarder<'_, '_> {
+impl sparkbench_collect::run::Watcher for ProgressForwarder<'_, '_> {
     fn say(&self, line: &str) {
-        crate::load::session::Watcher::say(self.0, line);
+        sparkbench_load::session::Watcher::say(self.0, line);
     }
 
     fn warn(&self, line: &str) {
-        crate::load::session::Watcher::warn(self.0, line);
+        sparkbench_load::session::Watcher::warn(self.0, line);
     }
 
     fn waiting(&self, _: &Finding, _: f64, _: f64, _: bool) {}

@@ -4,7 +4,7 @@
 //! Not here: pairs that exclude each other whatever they say (see `args`), values (see `read`).
 
 use super::args::{Gaps, LoadArgs, Matrix};
-use crate::error::Error;
+use sparkbench_text::error::Error;
 
 impl LoadArgs {
     /// # Errors

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::points::Points;
 use crate::cli::talk::Talk;
-use crate::load::session::{Live, Loaded, Watcher};
+use sparkbench_load::session::{Live, Loaded, Watcher};
 
 /// Steps of the bar.
 const STEPS: u64 = 1000;

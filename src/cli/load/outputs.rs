@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::cli::print;
-use crate::error::Error;
-use crate::load::summary::export;
+use sparkbench_load::summary::export;
+use sparkbench_text::error::Error;
 
 /// See the module.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -79,7 +79,7 @@ impl Outputs {
     /// When a file cannot be written.
     pub(super) fn write(&self, loads: &[(String, Value)], texts: &[String]) -> Result<(), Error> {
         let put = |path: &Option<PathBuf>, text: &dyn Fn() -> Result<String, Error>| match path {
-            Some(path) if !is_stdout(path) => crate::archive::write_atomic(path, text()?.as_bytes()),
+            Some(path) if !is_stdout(path) => sparkbench_archive::write_atomic(path, text()?.as_bytes()),
             _ => Ok(()),
         };
         put(&self.json, &|| Ok(json(texts)))?;

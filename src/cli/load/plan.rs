@@ -12,16 +12,16 @@ use toml::{Table, Value};
 use super::args::{LoadArgs, Matrix};
 use crate::cli::talk::Talk;
 use crate::cli::{Outcome, print};
-use crate::error::Error;
-use crate::host::Host;
-use crate::load::matrix::{self, Preset};
-use crate::load::plan::{Plan, PlanInput};
-use crate::load::session::passes::{Cell, point};
-use crate::load::session::search::Searched;
-use crate::load::session::{Session, Watcher, gauge};
-use crate::load::settings::{Settings, Shape, Work};
-use crate::load::suite::{self, bounded};
-use crate::load::sweep::Search;
+use sparkbench_host::Host;
+use sparkbench_load::matrix::{self, Preset};
+use sparkbench_load::plan::{Plan, PlanInput};
+use sparkbench_load::session::passes::{Cell, point};
+use sparkbench_load::session::search::Searched;
+use sparkbench_load::session::{Session, Watcher, gauge};
+use sparkbench_load::settings::{Settings, Shape, Work};
+use sparkbench_load::suite::{self, bounded};
+use sparkbench_load::sweep::Search;
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(super) struct Loads {

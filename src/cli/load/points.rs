@@ -13,11 +13,11 @@ use super::outputs::Outputs;
 use super::plan::Loads;
 use crate::cli::print;
 use crate::cli::talk::Talk;
-use crate::error::{Error, Kind};
-use crate::load::session::Loaded;
-use crate::load::settings::Slos;
-use crate::load::summary::points::{self, Layout};
-use crate::load::summary::{brief, cells};
+use sparkbench_load::session::Loaded;
+use sparkbench_load::settings::Slos;
+use sparkbench_load::summary::points::{self, Layout};
+use sparkbench_load::summary::{brief, cells};
+use sparkbench_text::error::{Error, Kind};
 
 /// Width of the names of points: `isl1024-osl128 pass 3` fits.
 const NAMES: usize = 22;

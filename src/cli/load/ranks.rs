@@ -11,13 +11,13 @@ use super::Scratch;
 use super::args::LoadArgs;
 use super::plan::Loads;
 use crate::cli::talk::Talk;
-use crate::error::Error;
-use crate::host::{Host, Question};
-use crate::load::ranks::Ranks;
-use crate::load::ranks::place::{self, Place};
-use crate::load::secrets;
-use crate::load::session::{Live, Session, Watcher};
-use crate::load::settings::Share;
+use sparkbench_host::{Host, Question};
+use sparkbench_load::ranks::Ranks;
+use sparkbench_load::ranks::place::{self, Place};
+use sparkbench_load::secrets;
+use sparkbench_load::session::{Live, Session, Watcher};
+use sparkbench_load::settings::Share;
+use sparkbench_text::error::Error;
 
 /// Which rank this is. Nothing where the clients, if there are several, do not meet.
 ///

@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::args::{CacheWord, Dataset, ExactWord, Gaps, LoadArgs, Route};
-use crate::error::Error;
-use crate::load::chat::recognise;
-use crate::load::settings::{
+use sparkbench_load::chat::recognise;
+use sparkbench_load::settings::{
     Arrival, Cache, ConversationInput, Endpoint, Exact, Lengths, Prefix, Ramp, Settings, Shape, Share, Slos, Work,
 };
-use crate::load::suite::{bounded, concurrencies, rates};
-use crate::load::until::{self, Until};
+use sparkbench_load::suite::{bounded, concurrencies, rates};
+use sparkbench_load::until::{self, Until};
+use sparkbench_text::error::Error;
 
 /// Tokens of a prompt and of an answer where nothing is typed.
 const LENGTH: &str = "128";

@@ -5,12 +5,12 @@
 
 use serde_json::Value;
 
-use crate::chart::Sweep;
-use crate::chart::sweep::{Line, Point};
-use crate::error::Error;
-use crate::load::summary::cells::{self, Cell};
-use crate::load::summary::{export, points};
-use crate::page::loads::{self, LoadTable, Loads};
+use sparkbench_load::summary::cells::{self, Cell};
+use sparkbench_load::summary::{export, points};
+use sparkbench_site::chart::Sweep;
+use sparkbench_site::chart::sweep::{Line, Point};
+use sparkbench_site::page::loads::{self, LoadTable, Loads};
+use sparkbench_text::error::Error;
 
 /// The page.
 ///

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::Stats;
 use super::json::Interval;
-use crate::stats::bootstrap::{self, Statistic};
-use crate::stats::{self, Descriptive, Direction, OrderInterval, Sample, Shapiro};
+use sparkbench_stats::bootstrap::{self, Statistic};
+use sparkbench_stats::{self as stats, Descriptive, Direction, OrderInterval, Sample, Shapiro};
 
 /// Quantiles whose mark is asked for, with their names.
 const QUANTILES: [(&str, f64); 7] =

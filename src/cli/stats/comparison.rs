@@ -9,9 +9,9 @@ use serde::{Serialize, Serializer};
 use super::Stats;
 use super::arm::{self, Drift, Intervals};
 use super::json::{Interval, Test};
-use crate::error::Error;
-use crate::stats::bootstrap::{self, TwoSample};
-use crate::stats::{self, Method, Order, OrderKind, Sample, permutation, power};
+use sparkbench_stats::bootstrap::{self, TwoSample};
+use sparkbench_stats::{self as stats, Method, Order, OrderKind, Sample, permutation, power};
+use sparkbench_text::error::Error;
 
 /// B against A.
 #[derive(Debug, Serialize)]

@@ -1,15 +1,15 @@
 //! Numbers from files: one a line, a JSON array, a column of a table, or one run a line.
 //!
 //! In:  a path, `-` for standard input.  Out: values in the order of the file; missing ones are NaN.
-//! Not here: what to do about missing and infinite ones (see [`crate::stats::Sample`]).
+//! Not here: what to do about missing and infinite ones (see [`sparkbench_stats::Sample`]).
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::archive;
-use crate::archive::given::refuse_endless;
-use crate::error::{Error, Place};
+use sparkbench_archive as archive;
+use sparkbench_archive::given::refuse_endless;
+use sparkbench_text::error::{Error, Place};
 
 /// Most bytes that are read: far beyond any list of measurements, and short of what a machine cannot hold.
 const MAX_BYTES: u64 = 1 << 30;

@@ -1,12 +1,12 @@
 //! Small shapes that the JSON of `sparkbench stats` is made of.
 //!
-//! In:  results of [`crate::stats`].  Out: serialisable values; absent is null, infinite is "inf" or "-inf".
+//! In:  results of [`sparkbench_stats`].  Out: serialisable values; absent is null, infinite is "inf" or "-inf".
 //! Not here: formulas.
 
 use serde::{Serialize, Serializer};
 
-use crate::stats::bootstrap::Limits;
-use crate::stats::{TTest, hierarchical, quantile_sorted, sorted};
+use sparkbench_stats::bootstrap::Limits;
+use sparkbench_stats::{TTest, hierarchical, quantile_sorted, sorted};
 
 /// A number that may be infinite.
 #[derive(Debug, Clone, Copy)]

@@ -1,21 +1,21 @@
 //! Two samples looked at more than once, and the boundaries of such a design.
 //!
 //! In:  values in block order, the design as typed.  Out: the looks, or the boundaries, as text or JSON.
-//! Not here: formulas (see [`crate::stats::sequential`]).
+//! Not here: formulas (see [`sparkbench_stats::sequential`]).
 
 use serde::Serialize;
 
 use super::Stats;
 use super::input::{self, Format};
 use crate::cli::talk::Talk;
-use crate::error::Error;
-use crate::stats::Direction;
-use crate::stats::sequential::{
+use sparkbench_stats::Direction;
+use sparkbench_stats::sequential::{
     self as looks, Boundary, Design, InvalidDesign, Known, LOOKS_MAX, Pair, Sides, Spending,
 };
-use crate::verdict::number::count;
-use crate::verdict::report::{Interval, LookReport, SequentialReport};
-use crate::verdict::sequential as verdict;
+use sparkbench_text::error::Error;
+use sparkbench_verdict::number::count;
+use sparkbench_verdict::report::{Interval, LookReport, SequentialReport};
+use sparkbench_verdict::sequential as verdict;
 
 /// What a design needs, as typed.
 #[derive(Debug, clap::Args)]

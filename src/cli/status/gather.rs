@@ -10,15 +10,15 @@ use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use crate::archive::journal::{self, Entry, Tail};
-use crate::archive::manifest::{
+use sparkbench_archive::journal::{self, Entry, Tail};
+use sparkbench_archive::manifest::{
     CAMPAIGN_FILE, CampaignWire, INTERRUPTED_FOLDER, RUNS_FOLDER, SEAL_FILE, TELEMETRY_FILE,
 };
-use crate::archive::{self, Progress, disk, lock, read_campaign, shown, writer};
-use crate::error::Error;
-use crate::ingest;
-use crate::model::Run;
-use crate::verdict::summary;
+use sparkbench_archive::{self as archive, Progress, disk, lock, read_campaign, shown, writer};
+use sparkbench_ingest as ingest;
+use sparkbench_model::Run;
+use sparkbench_text::error::Error;
+use sparkbench_verdict::summary;
 
 /// Bytes at the end of a telemetry file that are looked at. A line has a few hundred.
 const TAIL_BYTES: u64 = 64 << 10;
@@ -120,7 +120,10 @@ impl Gatherer {
         let read = archive::discover(std::slice::from_ref(&self.folder)).and_then(|mut found| {
             // What was broken off has no figures that count.
             found.files.retain(|file| !file.path.starts_with(&format!("{INTERRUPTED_FOLDER}/")));
-            ingest::all(&found, &ingest::Options::default())
+            ingest::all(
+                &found,
+                &ingest::Options { derive: Some(sparkbench_verdict::derive::all), ..ingest::Options::default() },
+            )
         });
         match read {
             Ok(intake) => {

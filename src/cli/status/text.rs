@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use super::view::{Counts, Current, Reason, Row, State, View};
-use crate::plan::estimate::about;
+use sparkbench_plan::estimate::about;
 
 /// Reasons shown at most. The others are counted. All of them stand in the JSON.
 const MOST_REASONS: usize = 10;

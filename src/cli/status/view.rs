@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::gather::Parts;
-use crate::archive::journal::{Entry, Event, Tail};
-use crate::archive::manifest::{JOURNAL_FILE, LossWire, PlannedRun, RUNS_FOLDER, SEAL_FILE};
-use crate::archive::{Failure, Progress};
-use crate::model::{Instant, Metric, Run, Status};
-use crate::plan::{Observed, remaining};
-use crate::stats;
+use sparkbench_archive::journal::{Entry, Event, Tail};
+use sparkbench_archive::manifest::{JOURNAL_FILE, LossWire, PlannedRun, RUNS_FOLDER, SEAL_FILE};
+use sparkbench_archive::{Failure, Progress};
+use sparkbench_model::{Instant, Metric, Run, Status};
+use sparkbench_plan::{Observed, remaining};
+use sparkbench_stats as stats;
 
 /// Schema of the JSON.
 const SCHEMA: &str = "sparkbench.status/1";

@@ -1,9 +1,9 @@
 //! Tests of the state, from journals made line by line.
 
 use super::*;
-use crate::archive::manifest::CampaignWire;
-use crate::model::{Origin, Reading, Setup, Source};
-use crate::plan::estimate::AROUND_S;
+use sparkbench_archive::manifest::CampaignWire;
+use sparkbench_model::{Origin, Reading, Setup, Source};
+use sparkbench_plan::estimate::AROUND_S;
 
 const BEGUN: i64 = 1_790_000_000_000;
 
@@ -82,7 +82,7 @@ fn done(environment: &str, repeat: u32, rate: f64) -> Run {
         setup: Setup::default(),
         source: Source { path: "p".to_owned(), format: "f".to_owned(), sha256: "s".to_owned(), joined: None },
         files: Vec::new(),
-        course: crate::model::Course::default(),
+        course: sparkbench_model::Course::default(),
     }
 }
 

@@ -11,8 +11,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::chain::{self, chained, object};
 use super::{Event, Journal, Moment, Tail};
-use crate::archive::disk::{expect_plain, never_waits};
-use crate::archive::manifest::JOURNAL_FILE;
+use crate::disk::{expect_plain, never_waits};
+use crate::manifest::JOURNAL_FILE;
 
 /// The one who writes a journal.
 #[derive(Debug)]

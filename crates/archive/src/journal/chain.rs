@@ -10,10 +10,10 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::{Entry, Event, Moment};
-use crate::archive::disk::open_plain;
-use crate::archive::manifest::JOURNAL_FILE;
-use crate::archive::read::{WHOLE_LIMIT, hash, hex};
-use crate::model::Instant;
+use crate::disk::open_plain;
+use crate::manifest::JOURNAL_FILE;
+use crate::read::{WHOLE_LIMIT, hash, hex};
+use sparkbench_model::Instant;
 
 /// Text between the line and its hash.
 const MARK: &[u8] = b",\"chain\":\"";

@@ -13,7 +13,7 @@ mod chain;
 use serde::{Deserialize, Serialize};
 
 use super::manifest::{CAMPAIGN_FILE, DroppedWire, FileHash};
-use crate::model::Instant;
+use sparkbench_model::Instant;
 
 pub use append::Appender;
 pub use chain::{Journal, Tail, read, scan};

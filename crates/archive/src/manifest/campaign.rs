@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{CustomMetric, MeasuredLink, ModelLabel, SequentialDesign};
+use sparkbench_model::{CustomMetric, MeasuredLink, ModelLabel, SequentialDesign};
 
 /// `campaign.json`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{CheckWire, ProcessWire, SamplerWire, StateWire};
-use crate::model::{ClockOffset, Finding};
+use sparkbench_model::{ClockOffset, Finding};
 
 /// A further machine of one run. Its files lie in `nodes/<name>/` below the run's folder. Times are on its own clock.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

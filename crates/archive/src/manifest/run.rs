@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::NodeWire;
-use crate::archive::FileName;
-use crate::model::Finding;
+use crate::FileName;
+use sparkbench_model::Finding;
 
 /// `runs/<id>/run.json`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

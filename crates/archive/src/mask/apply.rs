@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::scan::{is_drawn, tag};
 use super::{Mask, Tally, command, count, names};
-use crate::archive::manifest::{CampaignWire, RunWire};
-use crate::error::Error;
+use crate::manifest::{CampaignWire, RunWire};
+use sparkbench_text::error::Error;
 
 impl Mask {
     /// Kind of secret that a variable's value is.

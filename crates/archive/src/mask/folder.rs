@@ -9,8 +9,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{Mask, Masked, Tally, packed, stream};
-use crate::archive::FileName;
-use crate::archive::disk::{self, Tree};
+use crate::FileName;
+use crate::disk::{self, Tree};
 
 /// Longest name on the file systems of Linux, bytes (`NAME_MAX`).
 const NAME_MOST: usize = 255;

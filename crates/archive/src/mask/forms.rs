@@ -13,7 +13,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
 use super::{KNOWN_ANYWHERE, KNOWN_LEAST};
-use crate::escape::base64;
+use sparkbench_text::escape::base64;
 
 /// Bytes to search for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -31,9 +31,9 @@ mod yaml;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::read::hash;
-use crate::error::Error;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use scan::{Literal, Scanner, tag};
+use sparkbench_text::error::Error;
 
 pub use folder::Swept;
 pub use publish::{Places, Scrub};

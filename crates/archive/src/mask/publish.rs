@@ -20,7 +20,7 @@ use regex::{Captures, Regex};
 use super::scan::{Literal, Scanner};
 use super::shapes::{self, Shape};
 use super::{COMMON, DIGITS, NAME_LEAST, Tally, count, stream};
-use crate::archive::hash;
+use crate::hash;
 
 /// How often something was replaced, by place and kind. Never what.
 pub type Places = BTreeMap<&'static str, Tally>;

@@ -19,8 +19,8 @@ use serde_json::Value;
 use super::forms::{self, Form};
 use super::scan::{Literal, Scanner};
 use super::{COMMON, KNOWN_ANYWHERE, Mask, Tally, names, stream};
-use crate::error::Error;
-use crate::escape::base64;
+use sparkbench_text::error::Error;
+use sparkbench_text::escape::base64;
 
 /// Least length of a value that is searched for, in bytes.
 const LEAST: usize = 4;

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::archive::{Identity, MaskRules};
+use crate::{Identity, MaskRules};
 
 fn given() -> Secrets {
     let mut secrets = Secrets::default();

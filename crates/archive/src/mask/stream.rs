@@ -12,7 +12,7 @@ use super::table::{self, Columns, Table};
 use super::tokens::Class;
 use super::wide::{self, Narrow, Order, Widen};
 use super::{Mask, Tally, count};
-use crate::archive::disk::ASIDE;
+use crate::disk::ASIDE;
 
 /// Bytes that are read before any are given out.
 const CHUNK: usize = 1 << 20;

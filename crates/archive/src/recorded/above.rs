@@ -8,12 +8,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{LIST_MOST, list, parent, plain};
-use crate::archive::discover::Found;
-use crate::archive::journal::{self, Event};
-use crate::archive::manifest::{CAMPAIGN_FILE, JOURNAL_FILE, RUN_FILE, RUNS_FOLDER, RunWire};
-use crate::archive::name::FileName;
-use crate::archive::progress::Progress;
-use crate::archive::read::WHOLE_LIMIT;
+use crate::discover::Found;
+use crate::journal::{self, Event};
+use crate::manifest::{CAMPAIGN_FILE, JOURNAL_FILE, RUN_FILE, RUNS_FOLDER, RunWire};
+use crate::name::FileName;
+use crate::progress::Progress;
+use crate::read::WHOLE_LIMIT;
 
 /// Folders above the one that was given in which a record is looked for: `runs/<id>/nodes/<name>` lies four below an archive.
 const ABOVE_MOST: usize = 5;

@@ -120,7 +120,7 @@ fn unescaped(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Folder;
+    use sparkbench_testing::Folder;
 
     fn sum(digit: &str) -> String {
         digit.repeat(HEX)

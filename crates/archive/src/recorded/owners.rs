@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use super::above::run_of;
 use super::{ancestors, last, parent, plain};
-use crate::archive::discover::Discovery;
-use crate::archive::manifest::{CAMPAIGN_FILE, JOURNAL_FILE, RUN_FILE, SEAL_FILE};
-use crate::archive::read::WHOLE_LIMIT;
+use crate::discover::Discovery;
+use crate::manifest::{CAMPAIGN_FILE, JOURNAL_FILE, RUN_FILE, SEAL_FILE};
+use crate::read::WHOLE_LIMIT;
 
 /// Begins the hash of a line of a journal.
 const CHAIN: &[u8] = b"\"chain\":\"";

@@ -10,16 +10,16 @@ use std::path::Path;
 
 use super::expected::Expected;
 use super::{Kind, Mismatch, Progressed, Remedy, Verified};
-use crate::archive::discover::WRITTEN_FILES;
-use crate::archive::disk::{self, Tree, is_aside};
-use crate::archive::journal::{self, Event, Journal, Tail};
-use crate::archive::manifest::{
+use crate::discover::WRITTEN_FILES;
+use crate::disk::{self, Tree, is_aside};
+use crate::journal::{self, Event, Journal, Tail};
+use crate::manifest::{
     CAMPAIGN_FILE, CAMPAIGN_SCHEMA, CampaignWire, FileHash, INTERRUPTED_FOLDER, JOURNAL_FILE, PREPARED_FOLDER,
     PROBES_FOLDER, RUN_FILE, RUNS_FOLDER, RunWire, SEAL_FILE,
 };
-use crate::archive::writer::{FOLDERS, OF_THE_DISK, PARENTS, unfinished};
-use crate::archive::{FileName, Progress, shown};
-use crate::error::Error;
+use crate::writer::{FOLDERS, OF_THE_DISK, PARENTS, unfinished};
+use crate::{FileName, Progress, shown};
+use sparkbench_text::error::Error;
 
 /// State during the verification of an archive.
 pub(super) struct Look<'a> {

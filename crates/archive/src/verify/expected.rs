@@ -8,9 +8,9 @@ use std::io;
 use std::path::Path;
 
 use super::{Kind, Mismatch, Progressed, Remedy, Verified};
-use crate::archive::FileName;
-use crate::archive::disk::{self, Tree};
-use crate::archive::manifest::{INTERRUPTED_FOLDER, PREPARED_FOLDER, PROBES_FOLDER};
+use crate::FileName;
+use crate::disk::{self, Tree};
+use crate::manifest::{INTERRUPTED_FOLDER, PREPARED_FOLDER, PROBES_FOLDER};
 
 /// Required files below a folder, and no others.
 #[derive(Debug, Default)]

@@ -22,7 +22,7 @@ use serde::Serialize;
 use self::expected::Expected;
 use super::manifest::{CAMPAIGN_FILE, JOURNAL_FILE, LossWire, RUN_FILE, RunWire};
 use super::{FileName, disk, lock, shown};
-use crate::error::Error;
+use sparkbench_text::error::Error;
 
 /// The list of hashes of a site, below its folder.
 pub const SUMS: &str = "data/SHA256SUMS";

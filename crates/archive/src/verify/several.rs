@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use walkdir::{DirEntry, WalkDir};
 
 use super::{Below, Kind, Mismatch, Progressed, Runs, State, Verified, campaign, is_archive};
-use crate::archive::discover::{is_hidden, is_site};
-use crate::archive::lock;
-use crate::archive::manifest::LossWire;
-use crate::archive::{FileName, shown};
-use crate::error::Error;
+use crate::discover::{is_hidden, is_site};
+use crate::lock;
+use crate::manifest::LossWire;
+use crate::{FileName, shown};
+use sparkbench_text::error::Error;
 
 /// Verifies every archive below a folder. Files outside an archive have no hash to hold them against: they are counted and named.
 ///

@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::expected::Expected;
 use super::{Kind, Mismatch, Progressed, Remedy, SUMS, State, Verified};
-use crate::archive::{Discovery, FileName, Found, discover, disk, shown};
-use crate::error::Error;
+use crate::{Discovery, FileName, Found, discover, disk, shown};
+use sparkbench_text::error::Error;
 
 const ANALYSIS: &str = "data/analysis.json";
 /// Files of others that a note names. The rest is counted.

@@ -7,12 +7,10 @@ use std::collections::BTreeSet;
 
 use super::campaign::Look;
 use super::{Kind, Mismatch, Remedy, Runs, State};
-use crate::archive::disk;
-use crate::archive::journal::{Event, is_chained};
-use crate::archive::manifest::{
-    CAMPAIGN_FILE, CampaignWire, JOURNAL_FILE, RUNS_FOLDER, SEAL_FILE, SEAL_SCHEMA, SealWire,
-};
-use crate::archive::read::hash;
+use crate::disk;
+use crate::journal::{Event, is_chained};
+use crate::manifest::{CAMPAIGN_FILE, CampaignWire, JOURNAL_FILE, RUNS_FOLDER, SEAL_FILE, SEAL_SCHEMA, SealWire};
+use crate::read::hash;
 
 impl Look<'_> {
     /// The plan against the outcome of each run.

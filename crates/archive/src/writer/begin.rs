@@ -7,10 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Writer, aside};
-use crate::archive::disk;
-use crate::archive::journal::Event;
-use crate::archive::manifest::{PREPARED_FOLDER, PROBES_FOLDER};
-use crate::error::Error;
+use crate::disk;
+use crate::journal::Event;
+use crate::manifest::{PREPARED_FOLDER, PROBES_FOLDER};
+use sparkbench_text::error::Error;
 
 /// Something that is made once for several runs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -14,16 +14,16 @@ use std::path::Path;
 
 use super::open::in_its_place;
 use super::{FOLDERS, Writer};
-use crate::archive::disk::{self, Tree};
-use crate::archive::journal::{self, Entry, Event};
-use crate::archive::manifest::{
+use crate::disk::{self, Tree};
+use crate::journal::{self, Entry, Event};
+use crate::manifest::{
     CAMPAIGN_FILE, FileHash, INTERRUPTED_FOLDER, JOURNAL_FILE, PREPARED_FOLDER, PROBES_FOLDER, PlannedRun, RUN_FILE,
     RUNS_FOLDER, RunWire, SEAL_FILE,
 };
-use crate::archive::read::hash;
-use crate::archive::verify::{self, Kind, Mismatch, Progressed};
-use crate::archive::{FileName, Progress, Tally, shown};
-use crate::error::Error;
+use crate::read::hash;
+use crate::verify::{self, Kind, Mismatch, Progressed};
+use crate::{FileName, Progress, Tally, shown};
+use sparkbench_text::error::Error;
 
 /// Files of one part that are named. The rest is counted.
 const NAMED: usize = 3;

@@ -8,13 +8,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{Extra, Writer, aside};
-use crate::archive::disk::{self, Tree};
-use crate::archive::journal::Event;
-use crate::archive::manifest::{DroppedWire, FileHash, PackedWire, RUN_FILE, RUN_SCHEMA, RunWire};
-use crate::archive::read::hash;
-use crate::archive::retain::moved;
-use crate::archive::{FileName, Tally};
-use crate::error::Error;
+use crate::disk::{self, Tree};
+use crate::journal::Event;
+use crate::manifest::{DroppedWire, FileHash, PackedWire, RUN_FILE, RUN_SCHEMA, RunWire};
+use crate::read::hash;
+use crate::retain::moved;
+use crate::{FileName, Tally};
+use sparkbench_text::error::Error;
 
 /// A run that is complete.
 #[derive(Debug, Clone, PartialEq)]

@@ -28,7 +28,7 @@ use super::manifest::{
 use super::mask::Mask;
 use super::verify::{self, Progressed};
 use super::{Progress, Retention, shown};
-use crate::error::{Error, Kind};
+use sparkbench_text::error::{Error, Kind};
 
 pub use begin::Extra;
 pub use damage::Damage;

@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 
 use super::damage::Damage;
 use super::{FOLDERS, OF_THE_DISK, Session, Writer};
-use crate::archive::disk::{self, is_aside, trouble};
-use crate::archive::journal::{self, Appender, Entry, Event};
-use crate::archive::lock::Lock;
-use crate::archive::manifest::{CAMPAIGN_FILE, CAMPAIGN_SCHEMA, CampaignWire, JOURNAL_FILE, SEAL_FILE};
-use crate::archive::read::hash;
-use crate::archive::verify::{Progressed, Remedy};
-use crate::archive::{FileName, Progress, shown};
-use crate::error::{Error, Place};
+use crate::disk::{self, is_aside, trouble};
+use crate::journal::{self, Appender, Entry, Event};
+use crate::lock::Lock;
+use crate::manifest::{CAMPAIGN_FILE, CAMPAIGN_SCHEMA, CampaignWire, JOURNAL_FILE, SEAL_FILE};
+use crate::read::hash;
+use crate::verify::{Progressed, Remedy};
+use crate::{FileName, Progress, shown};
+use sparkbench_text::error::{Error, Place};
 
 const NOTHING: &str = "nothing was started";
 
@@ -188,7 +188,7 @@ impl<'a> Writer<'a> {
         let now = (self.session.clock)();
         if let Some(Entry { utc: Some(utc), monotonic_s: Some(monotonic_s), .. }) = entries.last() {
             if opened.flatten().is_some_and(|boot| self.session.boot_id.as_ref() == Some(&boot)) {
-                self.last = Some(crate::archive::Moment { utc: *utc, monotonic_s: *monotonic_s });
+                self.last = Some(crate::Moment { utc: *utc, monotonic_s: *monotonic_s });
             } else if now.utc < *utc {
                 let why =
                     "the wall clock is earlier than the last line, which was written before the machine restarted";

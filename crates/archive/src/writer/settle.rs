@@ -7,11 +7,11 @@ use std::fs;
 use std::path::Path;
 
 use super::{Extra, FOLDERS, PARENTS, Writer, aside, unfinished};
-use crate::archive::journal::{self, Event};
-use crate::archive::manifest::{INTERRUPTED_FOLDER, RUN_FILE, RUNS_FOLDER, RunWire};
-use crate::archive::read::hash;
-use crate::archive::{FileName, disk};
-use crate::error::Error;
+use crate::journal::{self, Event};
+use crate::manifest::{INTERRUPTED_FOLDER, RUN_FILE, RUNS_FOLDER, RunWire};
+use crate::read::hash;
+use crate::{FileName, disk};
+use sparkbench_text::error::Error;
 
 const CRASHED: &str = "the collector ended while it was in flight";
 const UNNAMED: &str = "the collector ended before the journal could name it";
@@ -237,7 +237,7 @@ fn whole(folder: &Path, id: &str) -> Option<(String, Option<String>)> {
     let mut files: Vec<&FileName> = tree.files.iter().collect();
     files.sort_unstable();
     let same = run.id.as_deref() == Some(id) && expected == files && tree.others.is_empty() && tree.deep.is_empty();
-    let fits = |file: &crate::archive::manifest::FileHash| {
+    let fits = |file: &crate::manifest::FileHash| {
         disk::sha256_of(&folder.join(&file.path)).is_ok_and(|(sha256, _)| sha256 == file.sha256)
     };
     (same && run.files.iter().all(fits)).then(|| (hash(&bytes), run.failure))

@@ -6,7 +6,7 @@
 //! The published study measured one model under three names, because a script dropped its arguments on the way. So the arguments are
 //! read back from the far end.
 
-use crate::archive::manifest::CheckWire;
+use sparkbench_archive::manifest::CheckWire;
 
 /// Source of arguments that the kernel showed.
 pub(super) const CMDLINE: &str = "/proc/<pid>/cmdline just after the start";

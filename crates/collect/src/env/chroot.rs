@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use super::points::{self, Points};
 use super::root::RootFolder;
 use super::{Environment, Examined, Invocation, Kind, Place, WORK_INSIDE, checks, job_of, variables};
-use crate::error::Error;
-use crate::host::{Ended, Host, Job, Launched, Mount, Root};
-use crate::model::Finding;
-use crate::plan::Reader;
+use sparkbench_host::{Ended, Host, Job, Launched, Mount, Root};
+use sparkbench_model::Finding;
+use sparkbench_plan::Reader;
+use sparkbench_text::error::Error;
 
 /// The kind.
 pub(super) struct Chroot;

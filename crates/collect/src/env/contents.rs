@@ -10,7 +10,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::below;
-use crate::host::Host;
+use sparkbench_host::Host;
 
 /// Distinguishes one state of a root from another without reading all of it.
 #[derive(Debug, Clone, Default, PartialEq)]

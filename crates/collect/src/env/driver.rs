@@ -11,8 +11,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::host::{Host, Question};
-use crate::plan::Reader;
+use sparkbench_host::{Host, Question};
+use sparkbench_plan::Reader;
 
 /// Where the container toolkit keeps its description of the GPUs, the administrator's first.
 pub(super) const CDI: &[&str] = &["/etc/cdi/nvidia.yaml", "/var/run/cdi/nvidia.yaml"];

@@ -9,8 +9,8 @@
 use std::path::{Path, PathBuf};
 
 use super::Place;
-use crate::error::{Error, Kind};
-use crate::host::{Host, Question};
+use sparkbench_host::{Host, Question};
+use sparkbench_text::error::{Error, Kind};
 
 /// Where nspawn keeps what it shares with a container while that runs.
 const PROPAGATE: &str = "/run/systemd/nspawn/propagate";

@@ -21,11 +21,11 @@ mod variables;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::archive::manifest::CheckWire;
-use crate::error::Error;
-use crate::host::{Ended, Host, Job, Launched};
-use crate::model::Finding;
-use crate::plan::Reader;
+use sparkbench_archive::manifest::CheckWire;
+use sparkbench_host::{Ended, Host, Job, Launched};
+use sparkbench_model::Finding;
+use sparkbench_plan::Reader;
+use sparkbench_text::error::Error;
 
 /// Every kind of environment.
 pub static ENVIRONMENTS: &[&dyn Kind] =
@@ -146,7 +146,7 @@ impl Place {
         self.folder.join(Self::STDERR)
     }
 
-    /// Value of [`crate::host::MARKER`].
+    /// Value of [`sparkbench_host::MARKER`].
     pub fn marker(&self) -> String {
         format!("{}/{}", self.archive_id, self.run_id)
     }

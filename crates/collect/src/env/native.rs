@@ -10,11 +10,11 @@ use serde_json::json;
 
 use super::variables::{self, Inherit};
 use super::{Environment, Examined, Invocation, Kind, Place, checks, job_of};
-use crate::archive::shown;
-use crate::error::Error;
-use crate::host::{Ended, Host, Job, Launched};
-use crate::model::Finding;
-use crate::plan::Reader;
+use sparkbench_archive::shown;
+use sparkbench_host::{Ended, Host, Job, Launched};
+use sparkbench_model::Finding;
+use sparkbench_plan::Reader;
+use sparkbench_text::error::Error;
 
 /// The kind.
 pub(super) struct Native;

@@ -13,8 +13,8 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::{Value, json};
 
 use super::below;
-use crate::error::{Error, Kind};
-use crate::host::{Host, Question};
+use sparkbench_host::{Host, Question};
+use sparkbench_text::error::{Error, Kind};
 
 /// Key of the list in the description of an environment.
 pub(super) const KEY: &str = "mount_points";
@@ -134,11 +134,11 @@ fn followed(host: &dyn Host, root: &Path, at: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::machine::Machine;
+    use sparkbench_host::machine::Machine;
 
     #[test]
     fn what_a_root_lacks_is_listed_and_only_that_is_taken_away() {
-        let folder = crate::testing::Folder::new("points");
+        let folder = sparkbench_testing::Folder::new("points");
         let root = folder.join("root");
         for name in ["proc", "sys", "dev", "tmp", "run", "data/theirs", "usr/lib"] {
             std::fs::create_dir_all(root.join(name)).unwrap();

@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use super::contents::{self, Contents};
 use super::driver::{File, Libraries};
 use super::{WORK_INSIDE, checks, variables};
-use crate::archive;
-use crate::archive::manifest::CheckWire;
-use crate::error::{Error, Kind};
-use crate::host::Host;
-use crate::model::Finding;
-use crate::plan::Reader;
+use sparkbench_archive as archive;
+use sparkbench_archive::manifest::CheckWire;
+use sparkbench_host::Host;
+use sparkbench_model::Finding;
+use sparkbench_plan::Reader;
+use sparkbench_text::error::{Error, Kind};
 
 /// A file or folder of the host inside a root.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl RootFolder {
             })?;
             image = variables::image(&text).map_err(|line| {
                 Error::new(Kind::Preflight, format!("cannot read '{}' as variables", path.display()))
-                    .at(crate::error::Place::Line(line as u64))
+                    .at(sparkbench_text::error::Place::Line(line as u64))
                     .hint("write each line as NAME=value. Set a variable with a line break in `env` instead")
             })?;
         }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::variables;
-use crate::host::Host;
+use sparkbench_host::Host;
 
 /// Observation of one program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

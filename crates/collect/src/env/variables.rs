@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
-use crate::host::Host;
-use crate::plan::Reader;
+use sparkbench_host::Host;
+use sparkbench_plan::Reader;
 
 /// Variables that a native program gets from our own environment, unless `inherit` says otherwise. They set where programs and libraries are
 /// found, who the user is, and the language of programs. Others control CUDA, the driver and the model hub. Everything else (a terminal's
@@ -176,7 +176,7 @@ impl PassedVariables {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Faults, Settings};
+    use sparkbench_plan::{Faults, Settings};
 
     fn table(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
         pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()

@@ -6,11 +6,11 @@
 
 use nix::sys::signal::Signal;
 
-use crate::archive::manifest::CheckWire;
 use crate::env::Examined;
-use crate::host::{Closed, Ended};
-use crate::model::{Finding, Level};
 use crate::workload::Outcome;
+use sparkbench_archive::manifest::CheckWire;
+use sparkbench_host::{Closed, Ended};
+use sparkbench_model::{Finding, Level};
 
 /// Names of the checks, in the order in which they are made, shown and archived.
 #[cfg(test)]

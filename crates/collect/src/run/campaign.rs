@@ -16,16 +16,16 @@ use super::experiment::Experiment;
 use super::one::Ran;
 use super::record::{self, Found};
 use super::{Judge, Watcher, gates, mounts, privacy, provenance, telemetry, utf8};
-use crate::archive::journal::{self, Event, Moment};
-use crate::archive::manifest::{CAMPAIGN_FILE, CampaignWire, PlannedRun};
-use crate::archive::mask::Veil;
-use crate::archive::writer::{OF_THE_DISK, Session, Writer, expect_campaign, read_campaign};
-use crate::archive::{FileName, Progress, Retention, shown};
-use crate::error::{Error, Kind};
-use crate::host::Host;
-use crate::host::gpu::{SharedGpu, open};
-use crate::model::{Finding, Instant, Level};
-use crate::plan::{Observed, remaining};
+use sparkbench_archive::journal::{self, Event, Moment};
+use sparkbench_archive::manifest::{CAMPAIGN_FILE, CampaignWire, PlannedRun};
+use sparkbench_archive::mask::Veil;
+use sparkbench_archive::writer::{OF_THE_DISK, Session, Writer, expect_campaign, read_campaign};
+use sparkbench_archive::{FileName, Progress, Retention, shown};
+use sparkbench_host::Host;
+use sparkbench_host::gpu::{SharedGpu, open};
+use sparkbench_model::{Finding, Instant, Level};
+use sparkbench_plan::{Observed, remaining};
+use sparkbench_text::error::{Error, Kind};
 
 /// Says everything to another one, without the secrets that the suite gives to servers.
 struct Veiled<'a> {
@@ -553,7 +553,7 @@ fn expect_free(archive: &Path) -> Result<(), Error> {
 }
 
 fn same_suite(experiment: &Experiment, wire: &CampaignWire, archive: &Path) -> Result<(), Error> {
-    let now = crate::archive::hash(experiment.suite.text.as_bytes());
+    let now = sparkbench_archive::hash(experiment.suite.text.as_bytes());
     if wire.suite_sha256.as_deref() == Some(now.as_str()) && wire.plan == experiment.plan.runs {
         return Ok(());
     }
@@ -567,7 +567,7 @@ fn chosen(experiment: &Experiment, only: &[String]) -> Result<Vec<PlannedRun>, E
     if only.is_empty() {
         return Ok(experiment.plan.runs.clone());
     }
-    crate::plan::only(&experiment.plan, only).map(|plan| plan.runs)
+    sparkbench_plan::only(&experiment.plan, only).map(|plan| plan.runs)
 }
 
 /// The plan as text, nothing run.
@@ -575,10 +575,10 @@ fn chosen(experiment: &Experiment, only: &[String]) -> Result<Vec<PlannedRun>, E
 /// # Errors
 /// A usage error when a glob matches nothing.
 pub fn dry_run(experiment: &Experiment, only: &[String]) -> Result<String, Error> {
-    let plan = crate::plan::Plan { runs: chosen(experiment, only)?, left_out: experiment.plan.left_out.clone() };
+    let plan = sparkbench_plan::Plan { runs: chosen(experiment, only)?, left_out: experiment.plan.left_out.clone() };
     let pause_s = experiment.suite.gates.cooldown_min_s;
-    let estimate = crate::plan::estimate(&plan, pause_s, &|run| experiment.expected_s(&run.workload));
-    Ok(crate::plan::show(&experiment.suite, &plan, &experiment.warnings, &estimate))
+    let estimate = sparkbench_plan::estimate(&plan, pause_s, &|run| experiment.expected_s(&run.workload));
+    Ok(sparkbench_plan::show(&experiment.suite, &plan, &experiment.warnings, &estimate))
 }
 
 /// Twelve random digits: enough that two archives of one machine never meet.

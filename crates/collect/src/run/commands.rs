@@ -13,11 +13,11 @@ use std::time::Duration;
 
 use super::Watcher;
 use super::one::write_asset;
-use crate::archive::manifest::{COMMANDS_FOLDER, PlannedRun};
-use crate::error::Error;
-use crate::host::{Host, Question};
-use crate::model::custom::TIME_LIMIT_S;
-use crate::model::{CustomMetric, Finding};
+use sparkbench_archive::manifest::{COMMANDS_FOLDER, PlannedRun};
+use sparkbench_host::{Host, Question};
+use sparkbench_model::custom::TIME_LIMIT_S;
+use sparkbench_model::{CustomMetric, Finding};
+use sparkbench_text::error::Error;
 
 /// Name of the findings.
 const CHECK: &str = "metric-command";

@@ -12,9 +12,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::Watcher;
-use crate::error::Error;
-use crate::host::{Closed, Ended, Host, Launched};
 use crate::workload::beside::{At, Beside, Done};
+use sparkbench_host::{Closed, Ended, Host, Launched};
+use sparkbench_text::error::Error;
 
 /// Time for the work beside to save its data after a stop, before its program is ended.
 pub(super) const STOP_LIMIT: Duration = Duration::from_secs(5);

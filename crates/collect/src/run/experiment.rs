@@ -6,9 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::env::{ENVIRONMENTS, Environment};
-use crate::error::Error;
-use crate::plan::{self, Fault, Faults, Model, Part, Plan, Reader, Suite};
 use crate::workload::{Common, WORKLOADS, Workload};
+use sparkbench_plan::{self as plan, Fault, Faults, Model, Part, Plan, Reader, Suite};
+use sparkbench_text::error::Error;
 
 /// A suite ready to be run.
 pub struct Experiment {

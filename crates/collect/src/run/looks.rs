@@ -5,9 +5,9 @@
 
 use super::campaign::Collector;
 use super::{Look, LookResult};
-use crate::archive::journal::Event;
-use crate::error::Error;
-use crate::model::SequentialDesign;
+use sparkbench_archive::journal::Event;
+use sparkbench_model::SequentialDesign;
+use sparkbench_text::error::Error;
 
 impl Collector<'_> {
     /// Takes the look that is due, and says whether the campaign has ended at it. Elsewhere nothing happens.

@@ -26,7 +26,7 @@ mod testing;
 mod utf8;
 pub(crate) mod watchdog;
 
-use crate::model::Finding;
+use sparkbench_model::Finding;
 
 /// Receives progress messages. The command line prints them. Tests collect them.
 pub trait Watcher: Sync {
@@ -72,20 +72,20 @@ pub trait Judge: Sync {
     ///
     /// # Errors
     /// When the archive cannot be read or judged. The campaign then stops in order and can be resumed.
-    fn judge(&self, archive: &std::path::Path, look: Look) -> Result<LookResult, crate::error::Error>;
+    fn judge(&self, archive: &std::path::Path, look: Look) -> Result<LookResult, sparkbench_text::error::Error>;
 }
 
 /// One line of telemetry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// Wall clock.
-    pub utc: crate::model::Instant,
+    pub utc: sparkbench_model::Instant,
     /// `CLOCK_MONOTONIC`, seconds.
     pub monotonic_s: f64,
     /// The GPU, where one can be read.
-    pub gpu: Option<crate::host::gpu::GpuSample>,
+    pub gpu: Option<sparkbench_host::gpu::GpuSample>,
     /// The machine.
-    pub host: crate::host::sample::HostSample,
+    pub host: sparkbench_host::sample::HostSample,
     /// The run's own tree.
-    pub tree: crate::host::sample::TreeSample,
+    pub tree: sparkbench_host::sample::TreeSample,
 }

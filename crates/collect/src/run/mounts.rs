@@ -13,12 +13,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::Watcher;
-use crate::archive::shown;
-use crate::archive::writer::{PARENTS, unfinished};
-use crate::error::Error;
-use crate::escape::shell;
-use crate::host::{Host, Mounted};
-use crate::model::Finding;
+use sparkbench_archive::shown;
+use sparkbench_archive::writer::{PARENTS, unfinished};
+use sparkbench_host::{Host, Mounted};
+use sparkbench_model::Finding;
+use sparkbench_text::error::Error;
+use sparkbench_text::escape::shell;
 
 /// Name of the finding about mounts in the archive.
 const LEFT: &str = "left-mounted";
@@ -352,7 +352,7 @@ fn listed(mounts: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::replay::Replay;
+    use sparkbench_host::replay::Replay;
 
     const TABLE: &str = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n40 22 0:50 / /a/r/work/m rw - tmpfs x rw\n\
         41 40 8:1 /data /a/r/work/m/deep rw - ext4 /dev/sda1 rw\n42 22 0:51 / /a/rest rw - tmpfs x rw\n";
@@ -406,7 +406,7 @@ mod tests {
 
     #[test]
     fn a_folder_with_a_mount_is_not_removed() {
-        let folder = crate::testing::Folder::new("kept-mount");
+        let folder = sparkbench_testing::Folder::new("kept-mount");
         let real = folder.canonicalize().unwrap();
         fs::write(real.join("file"), "kept").unwrap();
         let table = format!("40 22 0:50 / {}/m rw - tmpfs x rw\n", real.display());

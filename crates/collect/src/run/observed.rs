@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex};
 
 use super::telemetry::{self, Sampler};
 use super::watchdog::Watch;
-use crate::archive::manifest::{ProcessWire, SamplerWire, TELEMETRY_FILE};
-use crate::error::Error;
-use crate::host::gpu::SharedGpu;
-use crate::host::tree::TreeSource;
-use crate::host::{Closed, Ended, Host, Launched};
-use crate::model::Finding;
-use crate::plan::Suite;
 use crate::workload::{Common, Workload};
+use sparkbench_archive::manifest::{ProcessWire, SamplerWire, TELEMETRY_FILE};
+use sparkbench_host::gpu::SharedGpu;
+use sparkbench_host::tree::TreeSource;
+use sparkbench_host::{Closed, Ended, Host, Launched};
+use sparkbench_model::Finding;
+use sparkbench_plan::Suite;
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(super) struct Observer {

@@ -15,14 +15,14 @@ use std::time::Duration;
 use super::campaign::Collector;
 use super::mounts::{self, Before};
 use super::one::{LOOK, make_folder, write_asset};
-use crate::archive::journal::Event;
-use crate::archive::manifest::PlannedRun;
-use crate::archive::writer::Extra;
-use crate::archive::{FileName, disk};
 use crate::env::{Invocation, Place};
-use crate::error::{Error, Kind};
-use crate::ingest::slug;
 use crate::workload::{self, WORK_FOLDER, Workload};
+use sparkbench_archive::journal::Event;
+use sparkbench_archive::manifest::PlannedRun;
+use sparkbench_archive::writer::Extra;
+use sparkbench_archive::{FileName, disk};
+use sparkbench_text::error::{Error, Kind};
+use sparkbench_text::slug::slug;
 
 /// Ends a probe or a preparation that does not end by itself: a dataset of a few hundred prompts takes a minute.
 const LIMIT: Duration = Duration::from_secs(1800);

@@ -20,14 +20,14 @@ use super::mounts::{self, Before};
 use super::observed::{Observer, process};
 use super::once::Once;
 use super::{commands, gates, state};
-use crate::archive::manifest::{NodeWire, PlannedRun, RUN_SCHEMA, RunWire, SamplerWire, StateWire};
 use crate::env::{Environment, Examined, Invocation, NATIVE, Place};
-use crate::error::{Error, Kind};
-use crate::host::{Closed, Ended, Host, Job, Launched};
-use crate::model::{Finding, Instant, Level};
-use crate::plan::Model;
 use crate::workload::beside::{Beside, Done, log_tail};
 use crate::workload::{self, Common, Placement, Workload};
+use sparkbench_archive::manifest::{NodeWire, PlannedRun, RUN_SCHEMA, RunWire, SamplerWire, StateWire};
+use sparkbench_host::{Closed, Ended, Host, Job, Launched};
+use sparkbench_model::{Finding, Instant, Level};
+use sparkbench_plan::Model;
+use sparkbench_text::error::{Error, Kind};
 
 /// How often the loop looks at a running program. Its times come from the guard, so this only bounds how late a watchdog acts.
 pub(super) const LOOK: Duration = Duration::from_millis(200);
@@ -551,7 +551,7 @@ mod tests {
 
     #[test]
     fn a_file_of_a_run_is_written_where_a_program_has_put_a_link_or_a_pipe() {
-        let folder = crate::testing::Folder::new("write-asset");
+        let folder = sparkbench_testing::Folder::new("write-asset");
         let (elsewhere, link, pipe) = (folder.join("elsewhere"), folder.join("link"), folder.join("pipe"));
         fs::write(&elsewhere, "kept").unwrap();
         std::os::unix::fs::symlink(&elsewhere, &link).unwrap();

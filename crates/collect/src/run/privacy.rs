@@ -8,11 +8,11 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 
-use crate::archive::mask::{Identity, Mask, MaskRules, Secrets};
-use crate::error::Error;
-use crate::host::Host;
-use crate::plan::Suite;
-use crate::plan::settings::{Entry, Settings, Value};
+use sparkbench_archive::mask::{Identity, Mask, MaskRules, Secrets};
+use sparkbench_host::Host;
+use sparkbench_plan::Suite;
+use sparkbench_plan::settings::{Entry, Settings, Value};
+use sparkbench_text::error::Error;
 
 /// Lowest id of a person's account. Below it are those of the system.
 const FIRST_PERSON: u32 = 1000;
@@ -104,7 +104,7 @@ fn learn_lists(settings: &Settings, mask: &mut Mask) {
 }
 
 /// Variables that a part of the suite declares.
-fn declared(part: &crate::plan::Part) -> BTreeMap<String, String> {
+fn declared(part: &sparkbench_plan::Part) -> BTreeMap<String, String> {
     let Some(Value::Table(table)) = part.settings.entries.get("env").map(|entry| &entry.value) else {
         return BTreeMap::new();
     };

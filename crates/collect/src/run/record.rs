@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::archive::hash;
-use crate::archive::manifest::{CAMPAIGN_SCHEMA, CampaignWire, HypothesisWire};
-use crate::model::{Instant, ModelLabel};
-use crate::plan::Suite;
+use sparkbench_archive::hash;
+use sparkbench_archive::manifest::{CAMPAIGN_SCHEMA, CampaignWire, HypothesisWire};
+use sparkbench_model::{Instant, ModelLabel};
+use sparkbench_plan::Suite;
 
 use super::experiment::Experiment;
 
@@ -91,7 +91,7 @@ pub(crate) fn design(wire: &CampaignWire) -> String {
     hash(fixed.to_string().as_bytes())
 }
 
-fn label(model: &crate::plan::Model) -> (String, ModelLabel) {
+fn label(model: &sparkbench_plan::Model) -> (String, ModelLabel) {
     let known = ModelLabel {
         id: model.id.clone(),
         title: model.title.clone(),

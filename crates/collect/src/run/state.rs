@@ -8,11 +8,11 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use super::one::write_asset;
-use crate::archive::manifest::StateWire;
-use crate::error::Error;
-use crate::host::gpu::{Gpu, lock_within};
-use crate::host::sample::HostSample;
-use crate::host::{Host, cpu, memory};
+use sparkbench_archive::manifest::StateWire;
+use sparkbench_host::gpu::{Gpu, lock_within};
+use sparkbench_host::sample::HostSample;
+use sparkbench_host::{Host, cpu, memory};
+use sparkbench_text::error::Error;
 
 /// How long a driver is waited for. One that hangs leaves the state of the GPU absent, not the run unstarted.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -91,9 +91,9 @@ pub(crate) fn snapshot(host: &dyn Host, folder: &Path, when: &str) -> Result<(),
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::replay::Replay;
+    use sparkbench_host::replay::Replay;
 
-    const SPARK: &str = include_str!("../../tests/fixtures/proc/meminfo-spark.txt");
+    const SPARK: &str = include_str!("../../../../tests/fixtures/proc/meminfo-spark.txt");
 
     #[test]
     fn the_state_is_in_gibibytes_and_what_is_not_told_is_absent() {
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_kernel_s_own_words_are_kept_whole_and_in_part() {
-        let folder = crate::testing::Folder::new("state");
+        let folder = sparkbench_testing::Folder::new("state");
         let host = Replay::new()
             .file("/proc/meminfo", SPARK)
             .file("/proc/vmstat", "nr_zone_inactive 5\npswpin 7\noom_kill 0\npswpout_other 9\n");

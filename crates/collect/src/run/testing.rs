@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use std::collections::BTreeMap;
 
-use crate::error::Error;
-use crate::host::Host as _;
-use crate::host::gpu::{Gpu, GpuIdentity, GpuProcess, GpuSample};
-use crate::host::replay::Replay;
-use crate::model::{Finding, Instant};
-use crate::plan::Gates;
 use crate::run::Watcher;
 use crate::run::gates::{self, Context};
+use sparkbench_host::Host as _;
+use sparkbench_host::gpu::{Gpu, GpuIdentity, GpuProcess, GpuSample};
+use sparkbench_host::replay::Replay;
+use sparkbench_model::{Finding, Instant};
+use sparkbench_plan::Gates;
+use sparkbench_text::error::Error;
 
 /// Readings of a GPU at a moment, seconds since the test began.
 pub(super) type Says = Box<dyn FnMut(f64) -> Result<GpuSample, String> + Send>;

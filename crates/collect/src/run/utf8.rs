@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::experiment::Experiment;
-use crate::archive::manifest::PlannedRun;
-use crate::archive::shown;
 use crate::env::Place;
-use crate::error::Error;
-use crate::host::Host;
 use crate::workload::WORK_FOLDER;
+use sparkbench_archive::manifest::PlannedRun;
+use sparkbench_archive::shown;
+use sparkbench_host::Host;
+use sparkbench_text::error::Error;
 
 /// Demands that whatever is told the path of a run's folder as text can be told it. `folder`: absolute, runs lie below it. `remedy`: how
 /// another one is chosen.
@@ -74,7 +74,7 @@ mod tests {
     use std::os::unix::ffi::OsStrExt as _;
 
     use super::*;
-    use crate::host::replay::Replay;
+    use sparkbench_host::replay::Replay;
 
     fn experiment(command: &str, more: &str) -> Experiment {
         let text = format!(

@@ -12,9 +12,9 @@ use std::path::{Component, Path, PathBuf};
 
 use walkdir::WalkDir;
 
-use crate::archive::{FileName, disk, shown};
-use crate::error::{Error, Kind};
-use crate::plan::{Fault, Reader};
+use sparkbench_archive::{FileName, disk, shown};
+use sparkbench_plan::{Fault, Reader};
+use sparkbench_text::error::{Error, Kind};
 
 /// Most that the assets of one workload hold together, bytes.
 pub(crate) const BYTES_MAX: u64 = 64 << 20;
@@ -153,7 +153,7 @@ mod tests {
     use std::os::unix::net::UnixListener;
 
     use super::*;
-    use crate::plan::{Faults, Settings};
+    use sparkbench_plan::{Faults, Settings};
 
     /// The assets that a suite with this line beside `folder` has, and its faults.
     fn assets(folder: &Path, text: &str) -> (Assets, Vec<String>) {
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn links_pipes_and_sockets_in_a_folder_are_named_and_not_followed() {
-        let folder = crate::testing::Folder::new("assets");
+        let folder = sparkbench_testing::Folder::new("assets");
         let tools = folder.join("tools");
         fs::create_dir_all(tools.join("deep")).unwrap();
         fs::write(tools.join("deep/plain.py"), "print(1)\n").unwrap();
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_pipe_is_no_asset_and_is_never_waited_for() {
-        let folder = crate::testing::Folder::new("assets-pipe");
+        let folder = sparkbench_testing::Folder::new("assets-pipe");
         nix::unistd::mkfifo(&folder.join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
         let (_, faults) = assets(&folder, "assets = ['pipe']");
         assert_eq!(faults, ["line 1, workloads.job.assets: names \"pipe\", which is a pipe"]);

@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::Outcome;
-use crate::archive::disk;
-use crate::archive::manifest::{ReportWire, WindowWire};
 use crate::env::Place;
-use crate::host::Host;
+use sparkbench_archive::disk;
+use sparkbench_archive::manifest::{ReportWire, WindowWire};
+use sparkbench_host::Host;
 
 /// Work beside a program, made ready before the program is started.
 pub trait Beside: Send {

@@ -11,11 +11,11 @@ use super::examine::Read;
 use super::expect::{self, Expect, ReportSetting};
 use super::template::Template;
 use super::{Cell, Kind, Outcome, Workload};
-use crate::archive::FileName;
-use crate::archive::manifest::SeenWire;
 use crate::env::Invocation;
-use crate::error::Error;
-use crate::plan::{Fault, Model, Reader};
+use sparkbench_archive::FileName;
+use sparkbench_archive::manifest::SeenWire;
+use sparkbench_plan::{Fault, Model, Reader};
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(crate) struct CommandKind;

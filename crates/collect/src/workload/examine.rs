@@ -12,11 +12,11 @@ use std::path::Path;
 
 use super::expect::{Expect, ReportSetting};
 use super::{Outcome, WORK_FOLDER};
-use crate::archive::disk;
-use crate::archive::manifest::{CheckWire, SeenWire};
-use crate::ingest::reports::{self, Part, Report};
-use crate::model::Metric;
-use crate::stats::{self, outlier};
+use sparkbench_archive::disk;
+use sparkbench_archive::manifest::{CheckWire, SeenWire};
+use sparkbench_ingest::reports::{self, Part, Report};
+use sparkbench_model::Metric;
+use sparkbench_stats::{self as stats, outlier};
 
 /// Fewest iterations among which some can be called far off.
 const OUTLIERS_FROM: usize = 5;
@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn every_request_of_a_long_load_counts_however_large_its_file_is() {
-        let folder = crate::testing::Folder::new("examine");
+        let folder = sparkbench_testing::Folder::new("examine");
         let mut file = std::io::BufWriter::new(fs::File::create(folder.join("requests.jsonl")).unwrap());
         // Long lines, so that few of them make more than what is ever held whole.
         let (lines, filler) = (300, "x".repeat(500_000));
@@ -337,7 +337,7 @@ mod tests {
             writeln!(file, r#"{{"index":{index},{times},"request_id":"{filler}"}}"#).unwrap();
         }
         drop(file);
-        assert!(fs::metadata(folder.join("requests.jsonl")).unwrap().len() > crate::archive::WHOLE_LIMIT);
+        assert!(fs::metadata(folder.join("requests.jsonl")).unwrap().len() > sparkbench_archive::WHOLE_LIMIT);
         let setting = ReportSetting { required: true, ..ReportSetting::inside("requests.jsonl", "requests") };
         let setting = ReportSetting { path: "requests.jsonl".to_owned(), ..setting };
         let mut outcome = Outcome::default();

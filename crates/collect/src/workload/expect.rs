@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
-use crate::archive::manifest::ReportWire;
 use crate::env::Place;
-use crate::ingest::reports;
-use crate::model::Metric;
-use crate::plan::Reader;
+use sparkbench_archive::manifest::ReportWire;
+use sparkbench_ingest::reports;
+use sparkbench_model::Metric;
+use sparkbench_plan::Reader;
 
 use super::WORK_FOLDER;
 

@@ -22,12 +22,12 @@ pub(crate) mod trtllm_bench;
 use std::path::{Path, PathBuf};
 
 pub use self::placement::Placement;
-use crate::archive::FileName;
-use crate::archive::manifest::{CheckWire, ReportWire, SeenWire};
 use crate::env::Invocation;
-use crate::error::Error;
-use crate::host::Host;
-use crate::plan::{Fault, Model, Reader};
+use sparkbench_archive::FileName;
+use sparkbench_archive::manifest::{CheckWire, ReportWire, SeenWire};
+use sparkbench_host::Host;
+use sparkbench_plan::{Fault, Model, Reader};
+use sparkbench_text::error::Error;
 
 /// The client that loads servers.
 static SESSIONS: serve::session::Sessions = serve::session::Sessions::new();

@@ -16,13 +16,13 @@ use super::examine::{Read, data_type};
 use super::expect::{Expect, ReportSetting};
 use super::template::Template;
 use super::{Cell, Kind, Outcome, Workload};
-use crate::archive::FileName;
-use crate::archive::manifest::SeenWire;
 use crate::env::Invocation;
-use crate::error::Error;
-use crate::ingest::reports::Part;
-use crate::plan::settings::{Entry, Value};
-use crate::plan::{Model, Reader};
+use sparkbench_archive::FileName;
+use sparkbench_archive::manifest::SeenWire;
+use sparkbench_ingest::reports::Part;
+use sparkbench_plan::settings::{Entry, Value};
+use sparkbench_plan::{Model, Reader};
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(crate) struct PythonKind;

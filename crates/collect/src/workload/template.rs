@@ -6,9 +6,9 @@
 use std::path::Path;
 
 use super::Cell;
-use crate::archive::shown;
-use crate::error::{Error, Kind, Place};
-use crate::plan::{Model, Reader};
+use sparkbench_archive::shown;
+use sparkbench_plan::{Model, Reader};
+use sparkbench_text::error::{Error, Kind, Place};
 
 /// Every place, with what it stands for.
 pub(crate) const PLACES: &[(&str, &str)] = &[

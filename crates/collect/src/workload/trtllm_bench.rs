@@ -19,11 +19,11 @@ use super::command::{self, EXPECTED_MAX_S};
 use super::expect::ReportSetting;
 use super::template::Template;
 use super::{Cell, Kind, Outcome, WORK_FOLDER, Workload};
-use crate::archive::manifest::SeenWire;
-use crate::archive::{FileName, disk};
 use crate::env::{Invocation, Place};
-use crate::error::Error;
-use crate::plan::{Fault, Model, Reader};
+use sparkbench_archive::manifest::SeenWire;
+use sparkbench_archive::{FileName, disk};
+use sparkbench_plan::{Fault, Model, Reader};
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(crate) struct TrtllmBenchKind;

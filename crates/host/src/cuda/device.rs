@@ -16,7 +16,7 @@ use half::{bf16, f16};
 
 use super::calls::{self, Half, MissingSymbol};
 use super::{Device, Facts, Memory, Precision, Task, Timed};
-use crate::error::{Error, Kind};
+use sparkbench_text::error::{Error, Kind};
 
 /// Oldest driver with every function that is used, for messages. Source: `cuEventElapsedTime_v2` came with CUDA 12.8.
 const LEAST_DRIVER: &str = "570 (CUDA 12.8)";

@@ -10,7 +10,7 @@ mod device;
 
 use serde::Serialize;
 
-use crate::error::Error;
+use sparkbench_text::error::Error;
 
 pub use device::open;
 

@@ -16,7 +16,7 @@ pub use missing::Missing;
 pub use open::{Opened, open};
 
 use super::Host;
-use crate::error::Error;
+use sparkbench_text::error::Error;
 
 /// A GPU that gates, the sampler and the checks after a run read in turn.
 pub type SharedGpu = Arc<Mutex<Box<dyn Gpu>>>;

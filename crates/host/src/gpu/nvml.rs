@@ -22,7 +22,7 @@ use nvml_wrapper::sys_exports::field_id;
 use nvml_wrapper::{Device, Nvml};
 
 use super::{Gpu, GpuIdentity, GpuProcess, GpuSample, Missing};
-use crate::error::{Error, Kind};
+use sparkbench_text::error::{Error, Kind};
 
 /// Names of the library, the one of development packages first, then the one that every driver installs.
 const LIBRARIES: &[&str] = &["libnvidia-ml.so", "libnvidia-ml.so.1"];

@@ -11,7 +11,7 @@ use super::Gpu;
 pub use super::SharedGpu;
 use super::nvml::NvmlGpu;
 use super::smi::Smi;
-use crate::host::Host;
+use crate::Host;
 
 /// Outcome of opening a GPU.
 #[derive(Default)]
@@ -76,7 +76,7 @@ pub fn open(host: &Arc<dyn Host>, choice: &str, index: u32, interval: Duration) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::replay::Replay;
+    use crate::replay::Replay;
 
     fn opened(choice: &str) -> Opened {
         let host: Arc<dyn Host> = Arc::new(Replay::new());

@@ -15,8 +15,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::host::files;
-use crate::host::mounts::{mount_points, plain};
+use crate::files;
+use crate::mounts::{mount_points, plain};
 
 /// Prefix of our names, before the archive id.
 pub(super) const PREFIX: &str = "sparkbench-";
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn the_nearest_group_that_hands_memory_down_is_taken() {
-        let folder = crate::testing::Folder::new("cgroup");
+        let folder = sparkbench_testing::Folder::new("cgroup");
         let top = folder.to_path_buf();
         let own = top.join("user.slice/session");
         fs::create_dir_all(&own).unwrap();

@@ -17,7 +17,7 @@ use nix::unistd::Pid;
 use super::cgroup;
 use super::pump::Reaped;
 use super::serve::Guard;
-use crate::host::process::{self, Process};
+use crate::process::{self, Process};
 
 /// A process that does not go within this time after SIGKILL hangs in the kernel, most likely in a driver. Giving back 128 GiB takes
 /// seconds.

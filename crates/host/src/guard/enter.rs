@@ -19,10 +19,10 @@ use nix::unistd::{chdir, setsid};
 
 use super::root;
 use super::words::{MadeInside, Refusal, Step};
-use crate::host::{Job, MARKER, signals, time};
+use crate::{Job, MARKER, signals, time};
 
 /// Becomes the program. Returns only when that is impossible. The guard has been told why.
-pub fn enter() -> Result<(), crate::error::Error> {
+pub fn enter() -> Result<(), sparkbench_text::error::Error> {
     let socket = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from);
     let mut guard = socket.map_err(|cause| Refusal::new("standard input cannot be used", cause).error())?;
     let Err(refusal) = become_program(&mut guard);

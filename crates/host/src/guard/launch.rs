@@ -22,8 +22,8 @@ use nix::sys::wait::WaitStatus;
 use super::lost::{self, Ending, Seen, Traces};
 use super::words::{News, Order};
 use super::{cgroup, ending, serve};
-use crate::error::{Error, Kind};
-use crate::host::{Closed, Ended, Job, Launched, MARKER, process, time};
+use crate::{Closed, Ended, Job, Launched, MARKER, process, time};
+use sparkbench_text::error::{Error, Kind};
 
 /// How long a program may take to be started: mounts of a root file system, a control group. A mount that hangs ends the wait.
 const START: Duration = Duration::from_secs(60);

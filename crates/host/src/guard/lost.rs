@@ -18,9 +18,9 @@ use nix::unistd::Pid;
 
 use super::sweep::is_guard;
 use super::{cgroup, ending, root, serve};
-use crate::host::ask::ask;
-use crate::host::process::{self, Process};
-use crate::host::{Job, MARKER, Question};
+use crate::ask::ask;
+use crate::process::{self, Process};
+use crate::{Job, MARKER, Question};
 
 /// Between two looks for what is left.
 const LOOK: Duration = Duration::from_millis(50);

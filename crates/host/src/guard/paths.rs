@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// A path as it is written.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(in crate::host) enum Written {
+pub(crate) enum Written {
     /// UTF-8.
     Text(String),
     /// Anything else.
@@ -21,7 +21,7 @@ pub(in crate::host) enum Written {
 }
 
 /// A path, or what holds some.
-pub(in crate::host) trait Paths: Sized {
+pub(crate) trait Paths: Sized {
     /// The same with each path as it is written.
     type Form: Serialize + DeserializeOwned;
     /// To be written.
@@ -85,12 +85,12 @@ impl<P: Paths> Paths for BTreeMap<String, P> {
 }
 
 /// For `#[serde(with)]`.
-pub(in crate::host) fn serialize<P: Paths, S: Serializer>(paths: &P, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize<P: Paths, S: Serializer>(paths: &P, serializer: S) -> Result<S::Ok, S::Error> {
     paths.form().serialize(serializer)
 }
 
 /// Likewise.
-pub(in crate::host) fn deserialize<'de, P: Paths, D: Deserializer<'de>>(deserializer: D) -> Result<P, D::Error> {
+pub(crate) fn deserialize<'de, P: Paths, D: Deserializer<'de>>(deserializer: D) -> Result<P, D::Error> {
     P::Form::deserialize(deserializer).map(P::of)
 }
 

@@ -19,8 +19,8 @@ use nix::sys::statvfs::{FsFlags, statvfs};
 use nix::unistd::{chdir, chroot};
 
 use super::words::Refusal;
-use crate::host::mounts::mount_points;
-use crate::host::{Mount, Root};
+use crate::mounts::mount_points;
+use crate::{Mount, Root};
 
 /// As many links as the kernel follows in one path.
 const LINKS: usize = 40;

@@ -23,8 +23,8 @@ use super::enter::output;
 use super::pump::{Pump, Reaped};
 use super::words::{News, Order, Refusal, Step};
 use super::{cgroup, ending, root};
-use crate::error::Error;
-use crate::host::{Closed, Ended, Job, process, time};
+use crate::{Closed, Ended, Job, process, time};
+use sparkbench_text::error::Error;
 
 /// Longest look for the program's arguments after its start. The kernel shows them a moment after it has released the old program. Where
 /// others keep the processors busy, that moment is as long as they make it.

@@ -10,8 +10,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::{cgroup, ending};
-use crate::error::{Error, Kind};
-use crate::host::{MARKER, process};
+use crate::{MARKER, process};
+use sparkbench_text::error::{Error, Kind};
 
 /// A guard whose collector has just died is ending its tree and removing its container: it knows better than we do how.
 const GUARDS: Duration = Duration::from_secs(15);

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Kind};
-use crate::host::{Closed, Ended};
+use crate::{Closed, Ended};
+use sparkbench_text::error::{Error, Kind};
 
 /// Collector to guard, after the first line, which holds the job.
 #[derive(Debug, Clone, PartialEq, Eq)]

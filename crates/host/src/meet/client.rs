@@ -18,7 +18,7 @@ use super::connection::{Out, Outbox, Terms, connection, thread};
 use super::frame::{DRAWN, Frame, Hello, MAGIC, Secret, Side, TAG};
 use super::server::drawn;
 use super::{Event, GREETING, Handler, SILENCE};
-use crate::error::{Error, Kind};
+use sparkbench_text::error::{Error, Kind};
 
 /// Between two tries: rank 0 may start later than the others.
 const AGAIN: Duration = Duration::from_millis(100);

@@ -14,7 +14,7 @@ use tokio::time::{Instant, interval, timeout};
 
 use super::frame::{Frame, LONGEST, NUMBER, Side, TAG};
 use super::{Clock, Event, Handler, TRIPS, WORD};
-use crate::host::net::{Ns, now};
+use crate::net::{Ns, now};
 
 /// Parts of files that may wait to be sent. The sender waits for the link.
 const WAITING: usize = 8;

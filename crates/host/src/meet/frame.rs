@@ -13,7 +13,7 @@
 use ring::hmac::{Context, HMAC_SHA256, Key, Tag, sign, verify};
 use serde_json::Value;
 
-use crate::host::net::Ns;
+use crate::net::Ns;
 
 /// First word of both sides. The number goes up when an older side would no longer understand.
 pub(crate) const MAGIC: &[u8; 20] = b"sparkbench-ranks 1\r\n";

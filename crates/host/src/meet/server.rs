@@ -21,7 +21,7 @@ use tokio::time::timeout;
 use super::connection::{Out, Outbox, Terms, connection, thread};
 use super::frame::{DRAWN, Frame, Hello, MAGIC, Secret, Side, TAG};
 use super::{Event, GREETING, Handler, SILENCE};
-use crate::error::{Error, Kind};
+use sparkbench_text::error::{Error, Kind};
 
 /// Greetings under way at a time: others wait before they are accepted.
 const GREETINGS: usize = 64;

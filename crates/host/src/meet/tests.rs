@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 
 use super::*;
-use crate::host::net::now;
-use crate::testing::{LIMIT, until_some};
+use crate::net::now;
+use sparkbench_testing::{LIMIT, until_some};
 
 /// Nobody counts as gone for want of a processor.
 const NEVER: Duration = Duration::from_secs(86_400);
@@ -29,7 +29,7 @@ fn client(
     secret: &str,
     rank: u32,
     world: u32,
-) -> (Result<Client, crate::error::Error>, Receiver<Event>) {
+) -> (Result<Client, sparkbench_text::error::Error>, Receiver<Event>) {
     let (handler, heard) = handler();
     let secret = Secret::new(secret);
     (Client::connect_until(NEVER, vec![server.address()], secret, (rank, world), LIMIT, handler), heard)
@@ -144,7 +144,7 @@ fn an_address_that_is_taken_or_not_ours_is_named() {
 fn a_thousand_ranks_meet_and_part() {
     const WORLD: u32 = 1000;
     // Two ends of each connection are here, and each end has a thread with a poll of its own.
-    crate::host::net::limits::descriptors(8 * u64::from(WORLD)).unwrap();
+    crate::net::limits::descriptors(8 * u64::from(WORLD)).unwrap();
     let (server, at_server) = server(WORLD);
     let clients: Vec<Client> =
         (1..WORLD).map(|rank| client(&server, "secret", rank, WORLD).0.expect("it is let in")).collect();

@@ -12,7 +12,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 ///
 /// # Errors
 /// When the limit cannot be read.
-pub(crate) fn descriptors(wanted: u64) -> io::Result<u64> {
+pub fn descriptors(wanted: u64) -> io::Result<u64> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
     if soft >= wanted {
         return Ok(soft);
@@ -27,6 +27,6 @@ pub(crate) fn descriptors(wanted: u64) -> io::Result<u64> {
 }
 
 /// Asks the kernel not to gather our wake-ups: by default it may add 50 microseconds to each. Of the calling thread.
-pub(crate) fn exact_timers() {
+pub fn exact_timers() {
     let _ = nix::sys::prctl::set_timerslack(1);
 }

@@ -8,14 +8,14 @@
 //! clocks at the moment of reading. So a late read (the process was not scheduled) still knows when the bytes arrived.
 
 pub mod clock;
-pub(crate) mod limits;
+pub mod limits;
 mod listen;
 mod poll;
 mod resolve;
 mod stream;
-pub(crate) mod tls;
+pub mod tls;
 mod towards;
-pub(crate) mod usage;
+pub mod usage;
 
 pub use std::net::{IpAddr, SocketAddr};
 

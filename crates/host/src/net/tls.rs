@@ -19,14 +19,14 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
 use super::{Received, Stream};
-use crate::error::{Error, Kind};
+use sparkbench_text::error::{Error, Kind};
 
 /// Room that a caller lends for ciphertext. One read of it gives at most so much plain text plus what was left of a record before
 /// ([`PLAIN_MIN`] in all).
-pub(crate) const CIPHER: usize = 64 * 1024;
+pub const CIPHER: usize = 64 * 1024;
 
 /// Room for plain text that always suffices for one read.
-pub(crate) const PLAIN_MIN: usize = CIPHER + 32 * 1024;
+pub const PLAIN_MIN: usize = CIPHER + 32 * 1024;
 
 /// Whom to believe.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct Trust {
 
 /// Why a connection did not come about or broke.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub enum Fault {
     /// The certificate or the protocol. A sentence with what to do.
     Tls(String),
     /// The connection below.
@@ -54,14 +54,14 @@ impl From<io::Error> for Fault {
 
 /// Shared state of all connections to servers.
 #[derive(Debug, Clone)]
-pub(crate) struct Client(Arc<ClientConfig>);
+pub struct Client(Arc<ClientConfig>);
 
 impl Client {
     /// Reads the authorities.
     ///
     /// # Errors
     /// When the file cannot be read or holds no certificate, or the machine has no trusted certificate.
-    pub(crate) fn new(trust: &Trust) -> Result<Self, Error> {
+    pub fn new(trust: &Trust) -> Result<Self, Error> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
@@ -83,7 +83,7 @@ impl Client {
     ///
     /// # Errors
     /// When the name is invalid.
-    pub(crate) fn start(&self, stream: Stream, host: &str) -> Result<Secure, Fault> {
+    pub fn start(&self, stream: Stream, host: &str) -> Result<Secure, Fault> {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| Fault::Tls(format!("'{host}' is not a name that a certificate can be for")))?;
         let session = ClientConnection::new(Arc::clone(&self.0), name).map_err(|error| Fault::Tls(explain(&error)))?;
@@ -123,19 +123,19 @@ fn of_the_machine() -> Result<RootCertStore, Error> {
 
 /// A connection with TLS on it.
 #[derive(Debug)]
-pub(crate) struct Secure {
+pub struct Secure {
     stream: Stream,
     session: ClientConnection,
 }
 
 impl Secure {
     /// Whether bytes of ours can not be sent yet.
-    pub(crate) fn handshaking(&self) -> bool {
+    pub fn handshaking(&self) -> bool {
         self.session.is_handshaking()
     }
 
     /// Whether something waits for room in the socket.
-    pub(crate) fn wants_write(&self) -> bool {
+    pub fn wants_write(&self) -> bool {
         self.session.wants_write()
     }
 
@@ -143,7 +143,7 @@ impl Secure {
     ///
     /// # Errors
     /// When the connection is broken.
-    pub(crate) fn flush(&mut self) -> Result<(), Fault> {
+    pub fn flush(&mut self) -> Result<(), Fault> {
         while self.session.wants_write() {
             match self.session.write_tls(&mut Out(&self.stream)) {
                 Ok(_) => {}
@@ -158,7 +158,7 @@ impl Secure {
     ///
     /// # Errors
     /// When the connection is broken.
-    pub(crate) fn send(&mut self, bytes: &[u8]) -> Result<usize, Fault> {
+    pub fn send(&mut self, bytes: &[u8]) -> Result<usize, Fault> {
         let mut taken = 0;
         while taken < bytes.len() {
             let part = self.session.writer().write(&bytes[taken..])?;
@@ -176,7 +176,7 @@ impl Secure {
     ///
     /// # Errors
     /// When the certificate is not trusted, what came is no TLS, or the connection is broken.
-    pub(crate) fn receive(&mut self, cipher: &mut [u8], into: &mut [u8]) -> Result<Received, Fault> {
+    pub fn receive(&mut self, cipher: &mut [u8], into: &mut [u8]) -> Result<Received, Fault> {
         let room = cipher.len().min(CIPHER);
         let (count, stamp) = match self.stream.receive(&mut cipher[..room])? {
             Received::Bytes(count, stamp) => (count, stamp),
@@ -208,7 +208,7 @@ impl Secure {
     }
 
     /// Ends it with a reset instead of an orderly close.
-    pub(crate) fn reset(self) {
+    pub fn reset(self) {
         self.stream.reset();
     }
 }

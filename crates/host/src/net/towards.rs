@@ -49,8 +49,8 @@ mod tests {
     fn what_listens_is_told_from_what_does_not() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let at = listener.local_addr().unwrap();
-        assert!(listens(&at, crate::testing::LIMIT));
+        assert!(listens(&at, sparkbench_testing::LIMIT));
         // Whoever frees a port does not know who takes it next. Nobody takes this one.
-        assert!(!listens(&"127.0.0.1:1".parse().unwrap(), crate::testing::LIMIT));
+        assert!(!listens(&"127.0.0.1:1".parse().unwrap(), sparkbench_testing::LIMIT));
     }
 }

@@ -53,6 +53,6 @@ fn run_queue() -> Option<f64> {
 }
 
 /// Descriptors that are open now.
-pub(crate) fn open_descriptors() -> Option<u64> {
+pub fn open_descriptors() -> Option<u64> {
     Some(fs::read_dir("/proc/self/fd").ok()?.count() as u64)
 }

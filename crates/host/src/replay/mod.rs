@@ -22,8 +22,8 @@ pub use program::Script;
 use program::{Played, Spoken};
 
 use super::{Answer, Host, Job, Launched, Lines, Mounted, Question, mounts};
-use crate::error::Error;
-use crate::model::Instant;
+use sparkbench_model::Instant;
+use sparkbench_text::error::Error;
 
 /// A recording that answers as a machine would. Clones share everything, the clock and the log too.
 #[derive(Debug, Clone, Default)]

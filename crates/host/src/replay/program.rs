@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{HostCall, Replay};
-use crate::error::Error;
-use crate::host::{Closed, Ended, Host as _, Job, Launched, Lines};
+use crate::{Closed, Ended, Host as _, Job, Launched, Lines};
+use sparkbench_text::error::Error;
 
 /// Lines and their times.
 #[derive(Debug, Clone)]

@@ -95,7 +95,7 @@ fn an_interrupt_cuts_a_wait_short() {
 
 #[test]
 fn a_launched_program_takes_its_time_and_leaves_its_files() {
-    let folder = crate::testing::Folder::new("replay");
+    let folder = sparkbench_testing::Folder::new("replay");
     let script = Script::new().runs(s(5)).exits(3).prints("out").complains("err").leaves("report.json", "{}");
     let host = Replay::new().script(&["bench"], script).wall_jumps(s(1002), -60_000);
     let job = Job { stdout: folder.join("stdout.log"), stderr: folder.join("stderr.log"), ..job(&["bench", "--fast"]) };

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::model::Instant;
+use sparkbench_model::Instant;
 
 /// Two clocks that are set.
 #[derive(Debug)]

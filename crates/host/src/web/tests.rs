@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::thread;
 
 use super::*;
-use crate::testing::LIMIT;
+use sparkbench_testing::LIMIT;
 
 /// Answers the first connections with these bytes each, and gives back what was asked.
 fn server(answers: Vec<Vec<u8>>) -> (String, thread::JoinHandle<Vec<String>>) {

@@ -11,8 +11,8 @@ use super::super::json;
 use super::super::sheet::{Sheet, cell, load, number_at, raw_at};
 use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::{GENAI, GENAI_DERIVED, gpus, is_metric, mark, spread, tables, tag_of};
-use crate::error::Error;
-use crate::model::Status;
+use sparkbench_model::Status;
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(crate) struct GenaiPerf;

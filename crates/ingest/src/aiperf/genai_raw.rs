@@ -11,8 +11,8 @@ use super::super::at::At;
 use super::super::json::{self, Kind, Node};
 use super::super::sheet::{Sheet, find, load, number_at, text_at};
 use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
-use crate::error::Error;
-use crate::model::{Instant, Status};
+use sparkbench_model::{Instant, Status};
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(crate) struct GenaiPerfRaw;

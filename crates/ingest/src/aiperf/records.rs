@@ -15,8 +15,8 @@ use super::super::look::{JSON_LINE_LIMIT, unreadable};
 use super::super::sheet::{bool_at, find, number_at, text_at};
 use super::super::{About, Format, Head, JoinRole, List, Parsed, PartialRun, Record, SourceFile, slug};
 use super::{Meaning, meaning, to_ms};
-use crate::error::{Error, Place};
-use crate::model::{Extra, Instant, Origin, Series, Setup, Status};
+use sparkbench_model::{Extra, Instant, Origin, Series, Setup, Status};
+use sparkbench_text::error::{Error, Place};
 
 /// See the module.
 pub(crate) struct Records;

@@ -19,9 +19,9 @@ use super::super::prometheus::folded;
 use super::super::rows::{self, Rows};
 use super::super::sheet::{raw_at, text_at};
 use super::super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
-use crate::error::{Error, Place};
-use crate::ingest::figure::Figure;
-use crate::model::{Extra, Setup};
+use crate::figure::Figure;
+use sparkbench_model::{Extra, Setup};
+use sparkbench_text::error::{Error, Place};
 
 /// See the module.
 pub(crate) struct Server;

@@ -14,8 +14,8 @@ use super::super::json::{self, Kind};
 use super::super::sheet::{Sheet, bool_at, cell, find, load, number_at, raw_at, text_at};
 use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::{DERIVED, RULE, gpus, is_metric, mark, spread, tag_of};
-use crate::error::Error;
-use crate::model::{Instant, Status};
+use sparkbench_model::{Instant, Status};
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(crate) struct Summary;

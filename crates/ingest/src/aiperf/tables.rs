@@ -13,8 +13,8 @@ use super::super::rows::{self, Rows};
 use super::super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use super::gpus::Gpus;
 use super::{RULE, STAT_KEYS, extra_name, mark, place, summary, tag_and_unit, why_extra};
-use crate::error::{Error, Place};
-use crate::model::{Extra, ExtraValue, Instant, Status};
+use sparkbench_model::{Extra, ExtraValue, Instant, Status};
+use sparkbench_text::error::{Error, Place};
 
 /// See the module.
 pub(crate) struct Csv;

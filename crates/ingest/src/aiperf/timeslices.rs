@@ -13,9 +13,9 @@ use super::super::rows::{self, Rows};
 use super::super::sheet::{bool_at, number_at, text_at};
 use super::super::{About, Format, Head, JoinRole, List, Parsed, PartialRun, Record, SourceFile};
 use super::{STAT_KEYS, extra_name, is_metric, tag_of};
-use crate::error::{Error, Place};
-use crate::ingest::figure::{Figure, excerpt};
-use crate::model::{Extra, Setup};
+use crate::figure::{Figure, excerpt};
+use sparkbench_model::{Extra, Setup};
+use sparkbench_text::error::{Error, Place};
 
 /// See the module.
 pub(crate) struct Timeslices;
@@ -194,7 +194,7 @@ fn of_csv(text: &str, slices: &mut Slices, parsed: &mut Parsed) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ExtraValue;
+    use sparkbench_model::ExtraValue;
 
     fn read(name: &str, text: &str) -> (PartialRun, Parsed) {
         assert!(Timeslices.sniff(&Head::new(name, text, 1)));

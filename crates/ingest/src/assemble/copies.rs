@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use super::Draft;
-use crate::archive::Discovery;
-use crate::ingest::{JoinRole, PartialRun, report};
+use crate::{JoinRole, PartialRun, report};
+use sparkbench_archive::Discovery;
 
 /// Keeps of each run that was copied the fullest: a result before a console, then the one with more figures, then the first. Runs that are
 /// known to have started at different moments are no copies, however alike their figures are.

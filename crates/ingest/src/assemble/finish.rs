@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 
 use super::{Draft, Told};
-use crate::archive::{self, Discovery, Recorded};
-use crate::error::Error;
-use crate::ingest::{Intake, Options, arms, ask, custom, missing_runs, name, nameless, report, words};
-use crate::model::{Campaign, Run, Source, Status};
+use crate::{Intake, Options, arms, ask, custom, missing_runs, name, nameless, report, words};
+use sparkbench_archive::{self as archive, Discovery, Recorded};
+use sparkbench_model::{Campaign, Run, Source, Status};
+use sparkbench_text::error::Error;
 
 /// Names the runs, sorts them, works out the metrics that were defined, and closes the report.
 ///
@@ -95,7 +95,7 @@ pub(super) fn finish(
     }
     let Told { facts, recorded } = told;
     note_recorded(&recorded, &runs, &mut campaigns, &mut report);
-    custom::apply(found, &mut runs, &mut campaigns, &facts, &mut report)?;
+    custom::apply(found, &mut runs, &mut campaigns, &facts, options.derive, &mut report)?;
     let warnings = report.warnings();
     let measured = runs.len() > shown_only.len();
     let refused = report.take_refused();

@@ -10,10 +10,10 @@ use super::copies::copies;
 use super::merge::{falls_short, merge};
 use super::server::belongs;
 use super::times;
-use crate::archive::manifest::NODES_FOLDER;
-use crate::archive::{self, Discovery};
-use crate::ingest::{JoinRole, PartialRun, ServerState, report, slug};
-use crate::model::{Instant, Status};
+use crate::{JoinRole, PartialRun, ServerState, report, slug};
+use sparkbench_archive::manifest::NODES_FOLDER;
+use sparkbench_archive::{self as archive, Discovery};
+use sparkbench_model::{Instant, Status};
 
 /// Joins the partial runs of each launch. Drafts are in the order of their main files.
 pub(super) fn join(

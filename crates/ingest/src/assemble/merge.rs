@@ -3,8 +3,8 @@
 //! In:  a run and a detail.  Out: the completed run, and the labels on which the two disagree.
 //! Not here: which details a run has (see `join`).
 
-use crate::ingest::{JoinRole, PartialRun};
-use crate::model::Status;
+use crate::{JoinRole, PartialRun};
+use sparkbench_model::Status;
 
 /// Whether a detail holds fewer requests than the summary of its run says: it is of another launch, or was cut.
 pub(super) fn falls_short(run: &PartialRun, detail: &PartialRun) -> bool {
@@ -81,7 +81,7 @@ pub(super) fn merge(run: &mut PartialRun, detail: &PartialRun) -> Vec<(&'static 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::Setup;
+    use crate::Setup;
 
     #[test]
     fn a_folder_that_an_engine_names_is_the_model_that_the_collector_saw_there() {

@@ -24,10 +24,10 @@ use super::belong::Places;
 use super::labels::Labels;
 use super::look::Look;
 use super::{Given, Intake, Options, PartialRun, Record, custom, folders, report, words};
-use crate::archive::manifest::RUN_FILE;
-use crate::archive::{self, Discovery, Recorded};
-use crate::error::Error;
-use crate::model::{Campaign, Facts, LocalFacts, Outcome, PublishedCell};
+use sparkbench_archive::manifest::RUN_FILE;
+use sparkbench_archive::{self as archive, Discovery, Recorded};
+use sparkbench_model::{Campaign, Facts, LocalFacts, Outcome, PublishedCell};
+use sparkbench_text::error::Error;
 
 /// Known facts of one folder that is a campaign.
 #[derive(Default)]

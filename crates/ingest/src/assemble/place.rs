@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Home;
-use crate::archive::manifest::RUNS_FOLDER;
+use sparkbench_archive::manifest::RUNS_FOLDER;
 
 /// Endings of names that part the files of one launch, the extension aside.
 const ROLES: &[&str] = &[
@@ -76,7 +76,7 @@ pub(super) fn key_of(path: &str, run_folders: &BTreeSet<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Campaign;
+    use sparkbench_model::Campaign;
 
     #[test]
     fn files_of_one_launch_have_one_key() {

@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 
 use super::Draft;
-use crate::ingest::{PartialRun, ServerState};
+use crate::{PartialRun, ServerState};
 
 /// The rule or the reason for each run, in their order. `number`: the file that is to be joined.
 pub(super) fn belongs(number: usize, log: &PartialRun, runs: &[&Draft]) -> Vec<Result<&'static str, String>> {

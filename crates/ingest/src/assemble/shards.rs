@@ -10,8 +10,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Draft, Home, report};
-use crate::ingest::Share;
-use crate::model::{Extra, ExtraValue, Instant, Span, Status};
+use crate::Share;
+use sparkbench_model::{Extra, ExtraValue, Instant, Span, Status};
 
 /// Rates over the time of the whole load.
 const RATES: [&str; 3] = ["request_throughput_req_s", "output_throughput_tok_s", "total_throughput_tok_s"];
@@ -165,8 +165,8 @@ fn window(draft: &Draft) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::PartialRun;
-    use crate::model::{Origin, Reading, Series};
+    use crate::PartialRun;
+    use sparkbench_model::{Origin, Reading, Series};
 
     /// A share that begins at a second of 1970 and has requests of a second each, one after the other.
     fn share(rank: u32, world: u32, plan: &str, begun: i64, requests: u32) -> Draft {
@@ -210,7 +210,7 @@ mod tests {
     fn gathered(drafts: Vec<Draft>) -> (Vec<Draft>, Vec<String>, usize) {
         let mut homes: BTreeMap<String, Home> =
             drafts.iter().map(|draft| (draft.home.clone(), Home::default())).collect();
-        let mut report = report::Report::new(&crate::archive::Discovery::default(), &[]);
+        let mut report = report::Report::new(&sparkbench_archive::Discovery::default(), &[]);
         let drafts = gather(drafts, &mut homes, &mut report);
         (drafts, report.warnings(), homes.len())
     }

@@ -3,8 +3,8 @@
 //! In:  the samples and the run.  Out: the rule by which they belong to it, or the reason why not.
 //! Not here: which files are beside each other (see `join`).
 
-use crate::ingest::PartialRun;
-use crate::model::Instant;
+use crate::PartialRun;
+use sparkbench_model::Instant;
 
 /// For what has the name of the result.
 const NAME: &str = "it has the name of the result";
@@ -53,7 +53,7 @@ pub(super) fn of_name(run: &PartialRun, detail: &PartialRun) -> Result<String, S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Sample;
+    use sparkbench_model::Sample;
 
     fn partial(from: &str, to: &str) -> PartialRun {
         PartialRun { started: Instant::parse(from), ended: Instant::parse(to), ..PartialRun::default() }

@@ -7,8 +7,8 @@ use super::super::at::At;
 use super::super::{About, Format, Head, Parsed, SourceFile, json};
 use super::shape::Shape;
 use super::{is_hub_id, keys, parsed};
-use crate::error::Error;
-use crate::model::ModelFacts;
+use sparkbench_model::ModelFacts;
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(crate) struct Config;
@@ -213,7 +213,7 @@ fn told(facts: &ModelFacts) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::Record;
+    use crate::Record;
 
     fn read(path: &str, text: &str) -> (Vec<String>, ModelFacts) {
         let mut bytes = text.as_bytes();
@@ -258,7 +258,7 @@ mod tests {
             "layer_types":["sliding_attention","full_attention","sliding_attention","full_attention"],
             "quantization_config":{"quant_method":"mxfp4"}}"#;
         let (_, facts) = read("openai/gpt-oss-20b/config.json", text);
-        let shipped = &crate::verdict::facts::builtin().unwrap().models["openai/gpt-oss-20b"];
+        let shipped = &sparkbench_verdict::facts::builtin().unwrap().models["openai/gpt-oss-20b"];
         assert_eq!(facts.parameters, shipped.parameters);
         assert_eq!((facts.weight_bytes, facts.step_bytes), (shipped.weight_bytes, shipped.step_bytes));
         assert_eq!((facts.expert_bytes, facts.kv_bytes_per_token), (shipped.expert_bytes, shipped.kv_bytes_per_token));
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn other_families_agree_with_the_shipped_facts_too() {
-        let shipped = crate::verdict::facts::builtin().unwrap().models;
+        let shipped = sparkbench_verdict::facts::builtin().unwrap().models;
         for (id, text) in [
             (
                 "Qwen/Qwen2.5-7B-Instruct",

@@ -7,8 +7,8 @@ use super::super::at::At;
 use super::super::{About, Format, Head, Parsed, SourceFile, json};
 use super::config::number;
 use super::{keys, parsed};
-use crate::error::{Error, Place};
-use crate::model::ModelFacts;
+use sparkbench_model::ModelFacts;
+use sparkbench_text::error::{Error, Place};
 
 /// See the module.
 pub(crate) struct Index;
@@ -76,8 +76,8 @@ impl Format for Index {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::Record;
-    use crate::model::Facts;
+    use crate::Record;
+    use sparkbench_model::Facts;
 
     fn read(text: &str) -> Result<Facts, Error> {
         let mut bytes = text.as_bytes();

@@ -12,7 +12,7 @@ mod shape;
 
 use super::Parsed;
 use super::Record;
-use crate::model::{Facts, ModelFacts};
+use sparkbench_model::{Facts, ModelFacts};
 
 pub(super) use config::Config;
 pub(super) use index::Index;

@@ -5,16 +5,16 @@
 //!
 //! Files are read as all files are: packed or not, a line at a time or whole below the limit. A pattern takes time linear in the text.
 
-use crate::archive::{Found, LINE_LIMIT};
-use crate::formula::definition::Take;
-use crate::formula::{Aggregate, over};
-use crate::ingest::SourceFile;
-use crate::ingest::at::At;
-use crate::ingest::figure::{Figure, excerpt, thousands};
-use crate::ingest::json::{self, Kind, Node};
-use crate::ingest::look::{self, unreadable};
-use crate::ingest::report::one_line;
-use crate::ingest::rows::Rows;
+use crate::SourceFile;
+use crate::at::At;
+use crate::figure::{Figure, excerpt, thousands};
+use crate::json::{self, Kind, Node};
+use crate::look::{self, unreadable};
+use crate::report::one_line;
+use crate::rows::Rows;
+use sparkbench_archive::{Found, LINE_LIMIT};
+use sparkbench_model::formula::definition::Take;
+use sparkbench_model::formula::{Aggregate, over};
 
 /// Most values that are taken of one file.
 const VALUES_MAX: usize = 10_000_000;

@@ -20,12 +20,12 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use self::of_run::OfRun;
 pub(super) use self::toml::faults;
 pub use self::toml::{MetricsFile, from_command_line};
+use super::Derive;
 use super::report::Report;
-use crate::archive::{self, Discovery};
-use crate::error::Error;
-use crate::formula::definition::{Checked, check};
-use crate::model::{Campaign, CustomMetric, LocalFacts, Origin, Reading, Run, Source, Status, custom};
-use crate::verdict;
+use sparkbench_archive::{self as archive, Discovery};
+use sparkbench_model::formula::definition::{Checked, check};
+use sparkbench_model::{Campaign, CustomMetric, LocalFacts, Origin, Reading, Run, Source, Status, custom};
+use sparkbench_text::error::Error;
 
 /// Definitions by name.
 pub type Definitions = BTreeMap<String, CustomMetric>;
@@ -76,13 +76,14 @@ pub(super) fn apply(
     runs: &mut [Run],
     campaigns: &mut [Campaign],
     facts: &[LocalFacts],
+    derive: Option<Derive>,
     report: &mut Report,
 ) -> Result<(), Error> {
     if campaigns.iter().all(|campaign| campaign.metrics.is_empty()) {
         return Ok(());
     }
     apart(campaigns, report);
-    let complete = derived(runs, campaigns, facts)?;
+    let complete = derived(runs, campaigns, facts, derive)?;
     for campaign in campaigns.iter() {
         // Definitions were checked where they were read.
         let checked = campaign.metrics.iter().filter_map(|(name, custom)| {
@@ -120,7 +121,12 @@ fn is_told(run: &Run) -> bool {
 }
 
 /// The runs with every figure that the analysis will make of them: an expression may name those too.
-fn derived(runs: &[Run], campaigns: &[Campaign], facts: &[LocalFacts]) -> Result<Vec<Run>, Error> {
+fn derived(
+    runs: &[Run],
+    campaigns: &[Campaign],
+    facts: &[LocalFacts],
+    derive: Option<Derive>,
+) -> Result<Vec<Run>, Error> {
     let defining: BTreeSet<&str> = campaigns
         .iter()
         .filter(|campaign| !campaign.metrics.is_empty())
@@ -131,9 +137,9 @@ fn derived(runs: &[Run], campaigns: &[Campaign], facts: &[LocalFacts]) -> Result
         // Nothing is asked of them.
         (run.series, run.telemetry) = (Vec::new(), Vec::new());
     }
-    let known = verdict::facts::with(facts)?;
-    verdict::Memory::none().derive(&mut complete);
-    verdict::derive::of_facts(campaigns, &mut complete, &known);
+    if let Some(derive) = derive {
+        derive(&mut complete, campaigns, facts)?;
+    }
     Ok(complete)
 }
 
@@ -190,7 +196,7 @@ fn rename(campaign: &mut Campaign, from: &str, to: &str) {
 
 /// One metric of one run.
 fn one(run: &Run, source: &OfRun<'_>, name: &str, custom: &CustomMetric, checked: &Checked) -> Result<Reading, String> {
-    use crate::formula::definition::Origin as Kind;
+    use sparkbench_model::formula::definition::Origin as Kind;
     match &checked.origin {
         Kind::Formula(formula) => {
             let value = formula.work_out(source)?;

@@ -8,14 +8,14 @@
 use std::cell::OnceCell;
 
 use super::snapshots::Snapshots;
-use crate::archive::manifest::{COMMANDS_FOLDER, REQUESTS_FILE, RUN_FILE, RequestWire};
-use crate::archive::{Discovery, Found};
-use crate::formula::{FIELDS, Requests, ServerFigure, Source};
-use crate::ingest::labels::glob;
-use crate::ingest::look::{self, JSON_LINE_LIMIT, unreadable};
-use crate::ingest::report::one_line;
-use crate::ingest::requests::Latencies;
-use crate::model::{CustomMetric, Extra, Run, known_extra};
+use crate::labels::glob;
+use crate::look::{self, JSON_LINE_LIMIT, unreadable};
+use crate::report::one_line;
+use crate::requests::Latencies;
+use sparkbench_archive::manifest::{COMMANDS_FOLDER, REQUESTS_FILE, RUN_FILE, RequestWire};
+use sparkbench_archive::{Discovery, Found};
+use sparkbench_model::formula::{FIELDS, Requests, ServerFigure, Source};
+use sparkbench_model::{CustomMetric, Extra, Run, known_extra};
 
 /// Ending of a packed file.
 const PACKED: &str = ".gz";

@@ -8,11 +8,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::archive::{Discovery, LINE_LIMIT};
-use crate::formula::{ServerFigure, ServerWhat};
-use crate::ingest::look::{self, unreadable};
-use crate::ingest::prometheus::{label, sample};
-use crate::ingest::report::one_line;
+use crate::look::{self, unreadable};
+use crate::prometheus::{label, sample};
+use crate::report::one_line;
+use sparkbench_archive::{Discovery, LINE_LIMIT};
+use sparkbench_model::formula::{ServerFigure, ServerWhat};
 
 /// Folder beside the requests.
 const FOLDER: &str = "metrics";
@@ -160,7 +160,7 @@ impl Snapshot {
 }
 
 /// The snapshots of a file, in their order.
-fn snapshots(file: &crate::archive::Found) -> Result<Vec<Snapshot>, String> {
+fn snapshots(file: &sparkbench_archive::Found) -> Result<Vec<Snapshot>, String> {
     look::opened(file, |text| {
         let mut all = vec![Snapshot::default()];
         let mut count = 0;

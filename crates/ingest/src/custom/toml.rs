@@ -8,10 +8,10 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::Definitions;
-use crate::error::{Error, Place};
-use crate::formula::definition::check;
-use crate::ingest::labels::{from_toml, named, schema};
-use crate::ingest::{About, Format, Head, Parsed, Record, SourceFile};
+use crate::labels::{from_toml, named, schema};
+use crate::{About, Format, Head, Parsed, Record, SourceFile};
+use sparkbench_model::formula::definition::check;
+use sparkbench_text::error::{Error, Place};
 
 /// `metrics.toml`.
 pub struct MetricsFile;
@@ -67,7 +67,7 @@ fn parse(text: &str) -> Result<Definitions, Error> {
 }
 
 /// The first fault of some definitions.
-pub(in crate::ingest) fn faults(definitions: &Definitions) -> Result<(), Error> {
+pub(crate) fn faults(definitions: &Definitions) -> Result<(), Error> {
     for (name, custom) in definitions {
         let Err(faults) = check(name, custom) else { continue };
         let Some(fault) = faults.first() else { continue };

@@ -4,10 +4,10 @@
 //! Not here: `cmd` and `auth_config`, which may hold keys, addresses, folders. A sheet without runs beside it is an experiment that was
 //! stopped. That is not a fault.
 
-use crate::error::Error;
-use crate::ingest::at::At;
-use crate::ingest::sheet::{self, Sheet};
-use crate::ingest::{About, Format, Head, JoinRole, Parsed, SourceFile, json};
+use crate::at::At;
+use crate::sheet::{self, Sheet};
+use crate::{About, Format, Head, JoinRole, Parsed, SourceFile, json};
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(crate) struct Metadata;
@@ -88,7 +88,7 @@ impl Format for Metadata {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::Record;
+    use crate::Record;
 
     #[test]
     fn labels_are_read_and_the_command_line_is_not() {

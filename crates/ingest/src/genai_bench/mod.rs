@@ -14,7 +14,7 @@ use super::at::At;
 use super::json::Kind;
 use super::sheet::{self, ExtraOf, Scale, Sheet};
 use super::{About, Format, Head, Outline, Parsed, PartialRun, SourceFile, json, slug};
-use crate::error::Error;
+use sparkbench_text::error::Error;
 
 pub(super) use metadata::Metadata;
 

@@ -15,8 +15,8 @@ use super::super::sheet::{Scale, Sheet, number_at, suffix, text_at};
 use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::measures::{LATENCIES, NOT_STREAMED, RATES, unit_of, why};
 use super::setup;
-use crate::error::Error;
-use crate::model::{Instant, Status};
+use sparkbench_model::{Instant, Status};
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(crate) struct GuideLlmCsv;

@@ -20,8 +20,8 @@ use super::at::At;
 use super::sheet::{ExtraOf, Sheet, number_at, text_at};
 use super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::{json, yaml};
-use crate::error::{Error, Place};
-use crate::model::{Instant, Status};
+use sparkbench_model::{Instant, Status};
+use sparkbench_text::error::{Error, Place};
 
 pub(super) use csv::GuideLlmCsv;
 
@@ -142,7 +142,7 @@ fn one(sheet: &mut Sheet<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
 mod tests {
     use super::super::{PartialRun, Record};
     use super::*;
-    use crate::model::known_extra;
+    use sparkbench_model::known_extra;
 
     fn read(text: &str) -> (PartialRun, Parsed) {
         let mut input = text.as_bytes();

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::Found;
-use crate::model::{Direction, Instant, TimePoint, TimeSeries};
+use sparkbench_model::{Direction, Instant, TimePoint, TimeSeries};
 
 /// Paths below the folder, with `/`, and the text of each file.
 pub type Folder = BTreeMap<String, String>;

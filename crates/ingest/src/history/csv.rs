@@ -9,9 +9,9 @@
 use std::collections::BTreeMap;
 
 use super::Found;
-use crate::error::{Error, Place};
-use crate::escape::of_cell;
-use crate::model::{Metric, TimePoint, TimeSeries};
+use sparkbench_model::{Metric, TimePoint, TimeSeries};
+use sparkbench_text::error::{Error, Place};
+use sparkbench_text::escape::of_cell;
 
 /// Columns that say which series a row belongs to.
 const BRANCH: &str = "branch";

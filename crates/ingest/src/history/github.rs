@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Found;
-use crate::error::Error;
-use crate::model::{Direction, Instant, TimePoint, TimeSeries};
+use sparkbench_model::{Direction, Instant, TimePoint, TimeSeries};
+use sparkbench_text::error::Error;
 
 /// Beginning of `data.js`.
 const SCRIPT: &str = "window.BENCHMARK_DATA";

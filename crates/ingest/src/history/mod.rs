@@ -14,8 +14,8 @@ mod github;
 pub use asv::{Folder, folder};
 pub use csv::has_column;
 
-use crate::error::Error;
-use crate::model::TimeSeries;
+use sparkbench_model::TimeSeries;
+use sparkbench_text::error::Error;
 
 /// Column that holds the time where nothing else is asked for.
 pub const TIME_COLUMN: &str = "time";

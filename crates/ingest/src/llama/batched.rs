@@ -15,8 +15,8 @@ use super::super::look::JSON_LINE_LIMIT;
 use super::super::sheet::{Sheet, number_at};
 use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::{PREFILL, Test};
-use crate::error::{Error, Place};
-use crate::model::{Setup, Status};
+use sparkbench_model::{Setup, Status};
+use sparkbench_text::error::{Error, Place};
 
 /// See the module.
 pub(crate) struct LlamaBatchedBench;

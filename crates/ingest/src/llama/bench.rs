@@ -19,8 +19,8 @@ use super::super::rows::Rows;
 use super::super::sheet::{Sheet, last_part, model_id, number_at, raw_at, text_at};
 use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::{COMBINED, PREFILL, Test, bench_mark, quantisation, sql, sweep};
-use crate::error::{Error, Place};
-use crate::model::{Instant, Status};
+use sparkbench_model::{Instant, Status};
+use sparkbench_text::error::{Error, Place};
 
 /// See the module.
 pub(crate) struct LlamaBench;

@@ -12,8 +12,8 @@ use super::super::json::{self, Kind};
 use super::super::sheet::{Sheet, bool_at, number_at, raw_at, text_at};
 use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::{FIRST_RESPONSE, PEAK, PREFILL, Part, Test, WITHOUT_LATENCY, benchy_mark};
-use crate::error::Error;
-use crate::model::{Instant, Status};
+use sparkbench_model::{Instant, Status};
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(crate) struct LlamaBenchy;

@@ -8,7 +8,7 @@ use super::super::rows::Rows;
 use super::super::{About, Format, Head, Parsed, Record, SourceFile};
 use super::Test;
 use super::passes::{Cell, Row, TableContext, key_of, partials};
-use crate::error::{Error, Place};
+use sparkbench_text::error::{Error, Place};
 
 /// See the module.
 pub(crate) struct LlamaBenchyCsv;

@@ -7,7 +7,7 @@ use super::super::sheet::{last_part, model_id};
 use super::super::{Figure, JoinRole, PartialRun, SourceFile};
 use super::benchy::MEASURES;
 use super::{Part, Test, benchy_mark};
-use crate::model::{Extra, Instant, Setup, Status};
+use sparkbench_model::{Extra, Instant, Setup, Status};
 
 /// A figure of a row: which measure, its mean, its deviation, the column of each.
 #[derive(Debug, Clone)]
@@ -154,7 +154,7 @@ fn pass(
             partial.readings.push(cell.mean.reading("decode_tok_s", origin.clone()));
         }
         if cell.mean.value > 0.0 {
-            let origin = crate::model::Origin { rule: derived, ..origin };
+            let origin = sparkbench_model::Origin { rule: derived, ..origin };
             partial.readings.push(Figure::computed(1000.0 / cell.mean.value).reading("tpot_ms", origin));
         }
     }

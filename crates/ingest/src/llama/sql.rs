@@ -9,7 +9,7 @@
 
 use std::borrow::Cow;
 
-use crate::error::{Error, Place};
+use sparkbench_text::error::{Error, Place};
 
 const TABLE: &str = "CREATE TABLE";
 const INSERT: &str = "INSERT INTO";

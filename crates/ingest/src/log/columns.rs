@@ -3,7 +3,7 @@
 //! In:  single lines.  Out: rows of named cells.
 //! Not here: what a cell means.
 
-use crate::ingest::Figure;
+use crate::Figure;
 
 /// Limit for cells of a row that are read.
 const CELLS: usize = 64;

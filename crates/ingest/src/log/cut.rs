@@ -3,7 +3,7 @@
 //! In:  a line.  Out: the figure behind a phrase, the value behind a key.
 //! Not here: their meaning.
 
-use crate::ingest::figure::Figure;
+use crate::figure::Figure;
 
 /// Position at which a phrase begins. A line contains hardly any of the phrases. `contains` finds that out by vector instructions, while
 /// `find` first prepares tables for the phrase. That took half the time of reading the log of a busy server.

@@ -8,9 +8,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::ingest::SourceFile;
-use crate::ingest::figure::Figure;
-use crate::model::{Extra, ExtraValue, Metric, Reading};
+use crate::SourceFile;
+use crate::figure::Figure;
+use sparkbench_model::{Extra, ExtraValue, Metric, Reading};
 
 /// Most names that are kept of one log. A log that prints more is no log of an engine.
 const NAMES: usize = 1024;

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 
 use super::columns::{Columns, cell};
 use super::{Kind, Reader};
-use crate::ingest::figure::Figure;
-use crate::ingest::llama::batched::{MEASURES, setup, workload};
-use crate::ingest::{About, JoinRole, Parsed, PartialRun, Record, SourceFile};
-use crate::model::{Extra, Setup, Status};
+use crate::figure::Figure;
+use crate::llama::batched::{MEASURES, setup, workload};
+use crate::{About, JoinRole, Parsed, PartialRun, Record, SourceFile};
+use sparkbench_model::{Extra, Setup, Status};
 
 const RULE: &str = "llama-batched-bench-markdown";
 
@@ -136,7 +136,7 @@ impl Row {
 mod tests {
     use super::super::Text;
     use super::*;
-    use crate::ingest::Format as _;
+    use crate::Format as _;
 
     #[test]
     fn rows_are_runs_with_the_settings_above() {

@@ -8,11 +8,11 @@
 
 use super::columns::{Columns, cell, pair};
 use super::{Kind, Reader};
-use crate::ingest::figure::{Figure, excerpt};
-use crate::ingest::llama::sweep::{self, Absent};
-use crate::ingest::llama::{COMBINED, PREFILL, Test, bench_mark, quantisation};
-use crate::ingest::{About, JoinRole, Parsed, PartialRun, Record, SourceFile};
-use crate::model::{Extra, Setup, Status};
+use crate::figure::{Figure, excerpt};
+use crate::llama::sweep::{self, Absent};
+use crate::llama::{COMBINED, PREFILL, Test, bench_mark, quantisation};
+use crate::{About, JoinRole, Parsed, PartialRun, Record, SourceFile};
+use sparkbench_model::{Extra, Setup, Status};
 
 const RULE: &str = "llama-bench-markdown";
 const DERIVED: &str = "llama-bench-markdown.derived";
@@ -270,7 +270,7 @@ fn params(text: &str) -> Option<f64> {
 mod tests {
     use super::super::Text;
     use super::*;
-    use crate::ingest::Format as _;
+    use crate::Format as _;
 
     fn read(text: &str) -> (Vec<PartialRun>, Parsed) {
         let mut input = text.as_bytes();

@@ -9,10 +9,10 @@
 
 use super::columns::{Columns, cell, pair};
 use super::{Kind, Reader};
-use crate::ingest::figure::{Figure, excerpt};
-use crate::ingest::llama::Test;
-use crate::ingest::llama::passes::{Cell, Row, TableContext, key_of, partials};
-use crate::ingest::{About, Parsed, Record, SourceFile};
+use crate::figure::{Figure, excerpt};
+use crate::llama::Test;
+use crate::llama::passes::{Cell, Row, TableContext, key_of, partials};
+use crate::{About, Parsed, Record, SourceFile};
 
 const RULE: &str = "llama-benchy-markdown";
 const DERIVED: &str = "llama-benchy-markdown.derived";
@@ -157,7 +157,7 @@ fn after<'a>(line: &'a str, phrase: &str) -> Option<&'a str> {
 mod tests {
     use super::super::Text;
     use super::*;
-    use crate::ingest::{Format as _, PartialRun};
+    use crate::{Format as _, PartialRun};
 
     fn read(text: &str) -> (Vec<PartialRun>, Parsed) {
         let mut input = text.as_bytes();

@@ -35,8 +35,8 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use super::look::unreadable;
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile, not_analysed};
-use crate::archive::LINE_LIMIT;
-use crate::error::Error;
+use sparkbench_archive::LINE_LIMIT;
+use sparkbench_text::error::Error;
 
 pub(super) use super::look::without_escapes;
 pub(super) use trtllm::{TRTLLM, fingerprint, shape};

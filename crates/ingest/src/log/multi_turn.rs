@@ -8,11 +8,11 @@
 //! comes again with the columns that are left. There is p90 and, from 100 requests on, p99. Never p95. Lengths are counted by the client.
 
 use super::{Kind, Reader};
-use crate::ingest::figure::{Figure, excerpt};
-use crate::ingest::serving::{self, settings};
-use crate::ingest::sheet::{last_part, model_id};
-use crate::ingest::{About, JoinRole, Parsed, PartialRun, Record, SourceFile, vllm};
-use crate::model::{Extra, Origin, Setup, Status};
+use crate::figure::{Figure, excerpt};
+use crate::serving::{self, settings};
+use crate::sheet::{last_part, model_id};
+use crate::{About, JoinRole, Parsed, PartialRun, Record, SourceFile, vllm};
+use sparkbench_model::{Extra, Origin, Setup, Status};
 
 const RULE: &str = "vllm-multi-turn-console";
 const DERIVED: &str = "vllm-multi-turn-console.derived";

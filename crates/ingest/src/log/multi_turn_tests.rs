@@ -1,5 +1,5 @@
 use super::*;
-use crate::ingest::log::parse_kind;
+use crate::log::parse_kind;
 
 const TABLE: &str = "\
                    count     mean     std      min      25%      50%      75%      90%      99%      max
@@ -65,7 +65,7 @@ fn tables_of_growing_warm_up_are_one_run_and_the_first_counts() {
     let [partial] = partials.as_slice() else { panic!("{partials:?}") };
     assert_eq!(value(partial, "ttft_ms"), Some(78.22));
     let extra = partial.extras.iter().find(|extra| extra.name == "ttft mean after 20% warm-up").unwrap();
-    assert_eq!((&extra.value, extra.unit.as_str()), (&crate::model::ExtraValue::Number(70.0), "ms"));
+    assert_eq!((&extra.value, extra.unit.as_str()), (&sparkbench_model::ExtraValue::Number(70.0), "ms"));
     let twice = read(&format!("{text}{text}"));
     assert_eq!((twice.len(), twice[1].position), (2, Some(2)), "a share that falls back begins a new run");
 }

@@ -8,9 +8,9 @@
 
 use super::cut::{after, place};
 use super::{Kind, Reader};
-use crate::ingest::figure::{Figure, Scale};
-use crate::ingest::{About, JoinRole, Parsed, PartialRun, Record, SourceFile};
-use crate::model::{Extra, Setup, Status};
+use crate::figure::{Figure, Scale};
+use crate::{About, JoinRole, Parsed, PartialRun, Record, SourceFile};
+use sparkbench_model::{Extra, Setup, Status};
 
 const RULE: &str = "script-results";
 /// Results kept of one text. A sweep has some dozens.

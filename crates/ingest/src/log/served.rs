@@ -5,9 +5,9 @@
 
 use super::faults::Faults;
 use super::found::Found;
-use crate::ingest::sheet::last_part;
-use crate::ingest::{JoinRole, Parsed, PartialRun, Record, ServerState, SourceFile};
-use crate::model::{Series, Setup, Status};
+use crate::sheet::last_part;
+use crate::{JoinRole, Parsed, PartialRun, Record, ServerState, SourceFile};
+use sparkbench_model::{Series, Setup, Status};
 
 /// Output of one start of a server.
 pub(super) struct Served {

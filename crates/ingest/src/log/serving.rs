@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use super::arguments;
 use super::cut::{after, place};
 use super::{Kind, Reader};
-use crate::ingest::{About, JoinRole, Parsed, Record, SourceFile};
+use crate::{About, JoinRole, Parsed, Record, SourceFile};
 use block::Block;
 
 /// Header of a block.

@@ -7,10 +7,10 @@
 //! Until 2024 the line ended in plain `tokens/s`: input and output together. The last line of each kind counts.
 
 use super::{Kind, Reader};
-use crate::ingest::figure::{Figure, Scale};
-use crate::ingest::serving;
-use crate::ingest::{About, JoinRole, Parsed, PartialRun, Record, SourceFile, vllm};
-use crate::model::{Extra, Setup, Status};
+use crate::figure::{Figure, Scale};
+use crate::serving;
+use crate::{About, JoinRole, Parsed, PartialRun, Record, SourceFile, vllm};
+use sparkbench_model::{Extra, Setup, Status};
 
 const THROUGHPUT_RULE: &str = "vllm-bench-throughput-console";
 const LATENCY_RULE: &str = "vllm-bench-latency-console";
@@ -184,7 +184,7 @@ fn extra(file: &SourceFile<'_>, name: &str, unit: &str, figure: Figure, line: u6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::log::parse_kind;
+    use crate::log::parse_kind;
 
     fn read(kind: &Kind, text: &str) -> Option<PartialRun> {
         let mut input = text.as_bytes();

@@ -3,7 +3,7 @@
 //! In:  a line.  Out: name, labels, value.
 //! Not here: what a family means.
 
-use crate::ingest::figure::Figure;
+use crate::figure::Figure;
 
 /// Labels that part one family into figures of different meaning.
 const TELLING: &[&str] = &[

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::{clean, values};
-use crate::model::RawRow;
+use sparkbench_model::RawRow;
 
 /// Rows shown before and after one that a figure was read from.
 const AROUND: u64 = 8;

@@ -67,7 +67,7 @@ fn a_document_on_one_line_is_written_out_and_every_pointer_has_a_row() {
     );
     let at = |pointer: &str| {
         let origin =
-            crate::model::Origin { file: String::new(), line: Some(1), field: Some(pointer.into()), rule: "r" };
+            sparkbench_model::Origin { file: String::new(), line: Some(1), field: Some(pointer.into()), rule: "r" };
         text.row_of(&origin).map(|row| row.text.trim().to_owned())
     };
     assert_eq!(text.shape, Shape::Values);

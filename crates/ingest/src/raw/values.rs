@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::json::{Kind, Node};
-use crate::model::RawRow;
+use sparkbench_model::RawRow;
 
 /// Items of a list of bare values that its row shows. The rest is counted.
 const ITEMS: usize = 12;

@@ -12,13 +12,13 @@
 use serde::Deserialize;
 
 use super::Parser;
-use crate::archive::manifest::{ReportWire, SeenWire};
-use crate::error::{Error, Place};
-use crate::ingest::figure::{Figure, excerpt};
-use crate::ingest::h200_ab::unknown_schema;
-use crate::ingest::look::{JSON_LINE_LIMIT, unreadable};
-use crate::ingest::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
-use crate::model::{Metric, Origin, Reading, Series, Setup, Status};
+use crate::figure::{Figure, excerpt};
+use crate::h200_ab::unknown_schema;
+use crate::look::{JSON_LINE_LIMIT, unreadable};
+use crate::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
+use sparkbench_archive::manifest::{ReportWire, SeenWire};
+use sparkbench_model::{Metric, Origin, Reading, Series, Setup, Status};
+use sparkbench_text::error::{Error, Place};
 
 /// Schema of the first line.
 pub const ITERATIONS_SCHEMA: &str = "sparkbench.iterations/1";

@@ -6,12 +6,12 @@
 //! Of a metric that is printed again the last figure counts. A unit behind the figure must be that of the metric.
 
 use super::Parser;
-use crate::archive::manifest::ReportWire;
-use crate::error::{Error, Place};
-use crate::ingest::figure::{Figure, excerpt};
-use crate::ingest::look::each_log_line;
-use crate::ingest::{JoinRole, Parsed, PartialRun, Record, SourceFile};
-use crate::model::Metric;
+use crate::figure::{Figure, excerpt};
+use crate::look::each_log_line;
+use crate::{JoinRole, Parsed, PartialRun, Record, SourceFile};
+use sparkbench_archive::manifest::ReportWire;
+use sparkbench_model::Metric;
+use sparkbench_text::error::{Error, Place};
 
 /// See the module.
 pub(super) struct Lines;

@@ -18,9 +18,9 @@ use std::collections::BTreeMap;
 use std::io::BufRead;
 
 use super::{Format, JoinRole, Parsed, PartialRun, Record, SourceFile, log, requests};
-use crate::archive::manifest::{ReportWire, SeenWire};
-use crate::error::Error;
-use crate::model::{Setup, Status};
+use sparkbench_archive::manifest::{ReportWire, SeenWire};
+use sparkbench_model::{Setup, Status};
+use sparkbench_text::error::Error;
 
 pub use iterations::{ITERATIONS_SCHEMA, IterationsFile};
 pub use result::{RESULT_SCHEMA, ResultFile};

@@ -11,12 +11,12 @@ use std::collections::BTreeMap;
 use regex::{Regex, RegexBuilder};
 
 use super::Parser;
-use crate::archive::manifest::ReportWire;
-use crate::error::{Error, Place};
-use crate::ingest::figure::{Figure, excerpt, thousands};
-use crate::ingest::look::each_log_line;
-use crate::ingest::{JoinRole, Parsed, PartialRun, Record, SourceFile};
-use crate::model::{Metric, Setup};
+use crate::figure::{Figure, excerpt, thousands};
+use crate::look::each_log_line;
+use crate::{JoinRole, Parsed, PartialRun, Record, SourceFile};
+use sparkbench_archive::manifest::ReportWire;
+use sparkbench_model::{Metric, Setup};
+use sparkbench_text::error::{Error, Place};
 
 /// See the module.
 pub(super) struct Pattern;

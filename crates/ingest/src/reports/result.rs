@@ -17,12 +17,12 @@
 //! the run is checked.
 
 use super::{Parser, seen};
-use crate::archive::manifest::ReportWire;
-use crate::error::{Error, Place};
-use crate::ingest::at::At;
-use crate::ingest::h200_ab::check_schema;
-use crate::ingest::{About, Format, Head, JoinRole, List, Parsed, PartialRun, Record, SourceFile, json};
-use crate::model::{Metric, Series, Setup};
+use crate::at::At;
+use crate::h200_ab::check_schema;
+use crate::{About, Format, Head, JoinRole, List, Parsed, PartialRun, Record, SourceFile, json};
+use sparkbench_archive::manifest::ReportWire;
+use sparkbench_model::{Metric, Series, Setup};
+use sparkbench_text::error::{Error, Place};
 
 /// Schema of the object.
 pub const RESULT_SCHEMA: &str = "sparkbench.result/1";
@@ -74,7 +74,7 @@ fn read(file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
     let common = root.get("seen").map_or_else(|| Ok(Setup::default()), |at| seen::setup(&at))?;
     if let Some(notes) = root.get("notes") {
         for note in notes.items()? {
-            parsed.notes.extend(note.text()?.map(crate::ingest::figure::excerpt));
+            parsed.notes.extend(note.text()?.map(crate::figure::excerpt));
         }
     }
     let mut tests = Vec::new();
@@ -138,7 +138,7 @@ fn known(name: &str, at: &At<'_>) -> Result<Metric, Error> {
     Metric::of_catalogue(name).ok_or_else(|| {
         Error::archive("a metric is not known")
             .at(Place::Field(at.pointer()))
-            .detail(format!("found \"{}\"", crate::ingest::figure::excerpt(name)))
+            .detail(format!("found \"{}\"", crate::figure::excerpt(name)))
             .hint("the method page lists the names")
     })
 }
@@ -171,7 +171,7 @@ fn series(file: &SourceFile<'_>, item: &At<'_>) -> Result<Values, Error> {
         return Err(Error::archive("a unit is not that of the metric").at(Place::Field(at.pointer())).detail(format!(
             "expected \"{}\", found \"{}\"",
             entry.unit,
-            crate::ingest::figure::excerpt(unit)
+            crate::figure::excerpt(unit)
         )));
     }
     let origin = file.origin(Some(values.node.line.into()), Some(values.pointer()), RULE);

@@ -3,9 +3,9 @@
 //! In:  a JSON object.  Out: [`Setup`].
 //! Not here: the request.
 
-use crate::error::Error;
-use crate::ingest::at::At;
-use crate::model::Setup;
+use crate::at::At;
+use sparkbench_model::Setup;
+use sparkbench_text::error::Error;
 
 /// Texts of an object by the names of `run.json`, figures likewise. Unknown names are not read.
 pub(super) fn setup(at: &At<'_>) -> Result<Setup, Error> {

@@ -11,13 +11,13 @@
 //! Seen: TensorRT-LLM 0.20. Keys of later versions from its documentation and its source (`bench/dataclasses/reporting.py`).
 
 use super::Parser;
-use crate::archive::manifest::ReportWire;
-use crate::error::Error;
-use crate::ingest::at::At;
-use crate::ingest::json::Kind;
-use crate::ingest::log::{fingerprint, shape};
-use crate::ingest::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile, json};
-use crate::model::{Extra, Setup, Status};
+use crate::at::At;
+use crate::json::Kind;
+use crate::log::{fingerprint, shape};
+use crate::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile, json};
+use sparkbench_archive::manifest::ReportWire;
+use sparkbench_model::{Extra, Setup, Status};
+use sparkbench_text::error::Error;
 
 /// See the module. The user of the program names it.
 pub(super) struct TrtllmJson;

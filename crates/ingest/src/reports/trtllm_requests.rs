@@ -10,10 +10,10 @@
 use serde::Deserialize;
 
 use super::Parser;
-use crate::archive::manifest::ReportWire;
-use crate::error::{Error, Place};
-use crate::ingest::{JoinRole, Parsed, PartialRun, Record, SourceFile};
-use crate::model::{Series, Setup};
+use crate::{JoinRole, Parsed, PartialRun, Record, SourceFile};
+use sparkbench_archive::manifest::ReportWire;
+use sparkbench_model::{Series, Setup};
+use sparkbench_text::error::{Error, Place};
 
 /// See the module.
 pub(super) struct TrtllmRequests;

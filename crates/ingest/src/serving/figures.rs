@@ -7,10 +7,10 @@
 //! are TPOT of one-token answers, and ITL of a server without streaming. A time or a rate of zero or less was never measured. It is kept
 //! among the extras and is no metric.
 
-use crate::ingest::PartialRun;
-use crate::ingest::figure::Figure;
-use crate::ingest::sheet::suffix;
-use crate::model::{Extra, ExtraValue, Origin, Status};
+use crate::PartialRun;
+use crate::figure::Figure;
+use crate::sheet::suffix;
+use sparkbench_model::{Extra, ExtraValue, Origin, Status};
 
 /// Part of a key, metric.
 const FAMILIES: &[(&str, &str)] = &[
@@ -211,7 +211,7 @@ fn metric(key: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Metric;
+    use sparkbench_model::Metric;
 
     fn given(figures: &[(&str, f64)]) -> PartialRun {
         let mut all = Figures::default();

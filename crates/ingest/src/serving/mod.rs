@@ -6,7 +6,7 @@
 pub(super) mod figures;
 pub(super) mod settings;
 
-use crate::model::Setup;
+use sparkbench_model::Setup;
 
 /// Rates from here on mean "all at once" in a label: tools that know no infinite rate are given a huge one.
 const NO_LIMIT: f64 = 1.0e6;

@@ -3,8 +3,8 @@
 //! In:  a name and a value as text.  Out: the field of [`Setup`] that means it, or a line among the further settings.
 //! Not here: figures. What may hold a secret, a prompt or the name of a machine is not taken.
 
-use crate::ingest::figure::{Figure, excerpt, is_missing};
-use crate::model::Setup;
+use crate::figure::{Figure, excerpt, is_missing};
+use sparkbench_model::Setup;
 
 /// Parts of names that mark private values.
 const PRIVATE: &[&str] = &[

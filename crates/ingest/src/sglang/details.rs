@@ -7,9 +7,9 @@
 //! Both are left out. End-to-end is TTFT and all gaps, where the file has no `latencies`.
 
 use super::Stream;
-use crate::ingest::at::At;
-use crate::ingest::json::Kind;
-use crate::ingest::sheet::Sheet;
+use crate::at::At;
+use crate::json::Kind;
+use crate::sheet::Sheet;
 
 /// Keys that are read here, or hold texts.
 pub(super) const KEYS: &[&str] = &[

@@ -4,9 +4,9 @@
 //! Not here: the server's own words (see `server`).
 
 use super::RULE;
-use crate::ingest::at::At;
-use crate::ingest::sheet::{self, Sheet};
-use crate::ingest::slug;
+use crate::at::At;
+use crate::sheet::{self, Sheet};
+use crate::slug;
 
 /// See the module.
 pub(super) fn read(root: &At<'_>, sheet: &mut Sheet<'_, '_>) {

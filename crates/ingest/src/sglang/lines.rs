@@ -5,10 +5,10 @@
 
 use std::io::BufRead;
 
-use crate::archive::{Lines, WHOLE_LIMIT};
-use crate::error::{Error, Place};
-use crate::ingest::SourceFile;
-use crate::ingest::look::unreadable;
+use crate::SourceFile;
+use crate::look::unreadable;
+use sparkbench_archive::{Lines, WHOLE_LIMIT};
+use sparkbench_text::error::{Error, Place};
 
 /// Longest object: as long as a file that is read whole.
 const LONGEST: usize = WHOLE_LIMIT as usize;

@@ -18,7 +18,7 @@ mod server;
 use super::at::At;
 use super::sheet::{self, ExtraOf, Sheet};
 use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json};
-use crate::error::Error;
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(super) struct BenchServing;

@@ -7,9 +7,9 @@
 //! other ranks are extras. A server split into prefill and decode has a list of each. Its top level repeats one decode state, which is
 //! not counted again. There the decode side is the headline, because its pool bounds how much can be in flight.
 
-use crate::ingest::at::At;
-use crate::ingest::json::Kind;
-use crate::ingest::sheet::{self, Sheet};
+use crate::at::At;
+use crate::json::Kind;
+use crate::sheet::{self, Sheet};
 
 /// Launch arguments that can change a figure, kept as the server names them.
 const ARGUMENTS: &[&str] = &[

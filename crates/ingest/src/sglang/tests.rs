@@ -1,6 +1,6 @@
 use super::*;
-use crate::ingest::{JoinRole, Record};
-use crate::model::Status;
+use crate::{JoinRole, Record};
+use sparkbench_model::Status;
 
 fn read(text: &str) -> Parsed {
     let mut input = text.as_bytes();

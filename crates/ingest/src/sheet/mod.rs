@@ -12,8 +12,8 @@ mod words;
 use super::at::At;
 use super::figure::Figure;
 use super::{JoinRole, List, Parsed, PartialRun, Record, SourceFile};
-use crate::error::{Error, Place};
-use crate::model::{Extra, ExtraValue, Metric, Origin, Series};
+use sparkbench_model::{Extra, ExtraValue, Metric, Origin, Series};
+use sparkbench_text::error::{Error, Place};
 
 pub(super) use super::figure::Scale;
 pub(super) use labels::{cell, last_part, load, model_id, outcome, short};

@@ -9,8 +9,8 @@
 
 use super::Sheet;
 use super::words::{plain, scalar, unit_of};
-use crate::ingest::at::At;
-use crate::ingest::json::Kind;
+use crate::at::At;
+use crate::json::Kind;
 
 /// Longest list that is taken one by one. A longer one of numbers is kept as a list, and one of settings is skipped.
 const ONE_BY_ONE: usize = 64;

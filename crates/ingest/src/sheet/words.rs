@@ -3,9 +3,9 @@
 //! In:  keys and places.  Out: numbers, texts, suffixes, units.
 //! Not here: partial runs (see the module above).
 
-use crate::error::Error;
-use crate::ingest::at::At;
-use crate::ingest::json::Kind;
+use crate::at::At;
+use crate::json::Kind;
+use sparkbench_text::error::Error;
 
 /// Longest text that is kept as a setting, in characters.
 const TEXT: usize = 200;

@@ -6,8 +6,8 @@
 //! `[N/A]` and its relatives are absent, never 0: a GPU with unified memory reports no memory figure, and that is a fact. Anything in
 //! brackets is a refusal of the driver, whatever the next version calls it.
 
-use crate::ingest::figure::{Figure, is_missing};
-use crate::model::Instant;
+use crate::figure::{Figure, is_missing};
+use sparkbench_model::Instant;
 
 /// Earliest number that is taken for seconds since 1970 (2001-09-09): smaller ones count from the start of something.
 pub(super) const EPOCH_FROM: f64 = 1.0e9;

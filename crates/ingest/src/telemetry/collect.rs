@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use super::{extra, words};
-use crate::ingest::SourceFile;
-use crate::model::{Extra, Sample};
+use crate::SourceFile;
+use sparkbench_model::{Extra, Sample};
 
 /// Most samples that are kept of one file: two days at one a second, in some 50 MB.
 pub(super) const MOST_SAMPLES: usize = 200_000;
@@ -227,7 +227,7 @@ fn busiest(gpus: &[(String, Gpu)]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Instant;
+    use sparkbench_model::Instant;
 
     fn file_of<T>(then: impl FnOnce(&SourceFile<'_>) -> T) -> T {
         let mut input: &[u8] = b"";

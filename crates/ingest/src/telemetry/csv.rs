@@ -17,12 +17,12 @@ use super::cell;
 use super::collect::Collect;
 use super::column::{self, Column};
 use super::{detail, plain};
-use crate::archive::LINE_LIMIT;
-use crate::error::{Error, Place};
-use crate::ingest::figure::excerpt;
-use crate::ingest::look::unreadable;
-use crate::ingest::{About, Format, Head, Parsed, Record, SourceFile};
-use crate::model::{Instant, Sample};
+use crate::figure::excerpt;
+use crate::look::unreadable;
+use crate::{About, Format, Head, Parsed, Record, SourceFile};
+use sparkbench_archive::LINE_LIMIT;
+use sparkbench_model::{Instant, Sample};
+use sparkbench_text::error::{Error, Place};
 
 use bare::{inferred, is_bare};
 use timing::{Timing, when};
@@ -364,8 +364,8 @@ impl Table {
             .iter()
             .find(|extra| matches!(extra.name.rsplit(", ").next(), Some("name" | "gpu_name")))
             .and_then(|extra| match &extra.value {
-                crate::model::ExtraValue::Text(name) => Some(name.clone()),
-                crate::model::ExtraValue::Number(_) => None,
+                sparkbench_model::ExtraValue::Text(name) => Some(name.clone()),
+                sparkbench_model::ExtraValue::Number(_) => None,
             });
         partial.extras = extras;
         parsed.records.push(Record::Run(Box::new(partial)));

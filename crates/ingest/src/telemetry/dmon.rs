@@ -11,12 +11,12 @@
 use super::collect::Collect;
 use super::column::Column;
 use super::{cell, detail};
-use crate::archive::LINE_LIMIT;
-use crate::error::{Error, Place};
-use crate::ingest::figure::excerpt;
-use crate::ingest::look::unreadable;
-use crate::ingest::{About, Format, Head, Parsed, Record, SourceFile};
-use crate::model::{Instant, Sample};
+use crate::figure::excerpt;
+use crate::look::unreadable;
+use crate::{About, Format, Head, Parsed, Record, SourceFile};
+use sparkbench_archive::LINE_LIMIT;
+use sparkbench_model::{Instant, Sample};
+use sparkbench_text::error::{Error, Place};
 
 /// See the module.
 pub(crate) struct Dmon;
@@ -194,7 +194,7 @@ fn row(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::PartialRun;
+    use crate::PartialRun;
 
     fn read(text: &str) -> (PartialRun, Parsed) {
         assert!(Dmon.sniff(&Head::new("x", text, 1)), "{text}");

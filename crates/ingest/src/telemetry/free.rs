@@ -7,12 +7,12 @@
 
 use super::csv::after_midnight;
 use super::{cell, detail, plain};
-use crate::archive::LINE_LIMIT;
-use crate::error::{Error, Place};
-use crate::ingest::figure::excerpt;
-use crate::ingest::look::unreadable;
-use crate::ingest::{About, Format, Head, Parsed, Record, SourceFile};
-use crate::model::{Instant, Sample};
+use crate::figure::excerpt;
+use crate::look::unreadable;
+use crate::{About, Format, Head, Parsed, Record, SourceFile};
+use sparkbench_archive::LINE_LIMIT;
+use sparkbench_model::{Instant, Sample};
+use sparkbench_text::error::{Error, Place};
 
 use super::collect::Collect;
 

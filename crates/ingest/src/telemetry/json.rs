@@ -12,12 +12,12 @@ use super::collect::Collect;
 use super::column::{self, Column};
 use super::csv::put;
 use super::{cell, detail, plain};
-use crate::error::Error;
-use crate::ingest::at::At;
-use crate::ingest::json::{self, Kind};
-use crate::ingest::outline::Outline;
-use crate::ingest::{About, Format, Head, Parsed, Record, SourceFile};
-use crate::model::Sample;
+use crate::at::At;
+use crate::json::{self, Kind};
+use crate::outline::Outline;
+use crate::{About, Format, Head, Parsed, Record, SourceFile};
+use sparkbench_model::Sample;
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(crate) struct Report;
@@ -134,7 +134,7 @@ impl Walk {
                         && text.contains("NVIDIA")
                         && self.machine.is_none()
                     {
-                        self.machine = Some(crate::ingest::figure::excerpt(text));
+                        self.machine = Some(crate::figure::excerpt(text));
                     }
                     if let (Kind::Text(text), true) = (&inner.node.kind, matches!(key, "stdout" | "stdout_tail"))
                         && text.bytes().any(|byte| byte.is_ascii_digit())
@@ -279,7 +279,7 @@ fn printed(at: &At<'_>) -> Option<Vec<(String, f64, &'static str)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::PartialRun;
+    use crate::PartialRun;
 
     fn read(text: &str) -> (PartialRun, Parsed) {
         assert!(Report.sniff(&Head::new("x.json", text, 1)), "{text}");

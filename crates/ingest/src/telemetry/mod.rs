@@ -24,7 +24,7 @@ pub(super) use table::BoxTable;
 
 use super::figure::Figure;
 use super::{JoinRole, PartialRun, SourceFile};
-use crate::model::{Extra, ExtraValue};
+use sparkbench_model::{Extra, ExtraValue};
 
 /// A figure of a snapshot of the machine.
 fn extra(

@@ -6,11 +6,11 @@
 //! Seen: 2026, GB10. One file that ends behind its header, which says that the script found nothing to write.
 
 use super::plain;
-use crate::error::Error;
-use crate::ingest::figure::{Figure, excerpt};
-use crate::ingest::rows::{self, Rows};
-use crate::ingest::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
-use crate::model::Extra;
+use crate::figure::{Figure, excerpt};
+use crate::rows::{self, Rows};
+use crate::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
+use sparkbench_model::Extra;
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(crate) struct PerWatt;

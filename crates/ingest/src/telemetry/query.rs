@@ -11,11 +11,11 @@
 
 use super::collect::Collect;
 use super::{cell, detail, plain};
-use crate::archive::LINE_LIMIT;
-use crate::error::Error;
-use crate::ingest::look::unreadable;
-use crate::ingest::{About, Format, Head, Parsed, Record, SourceFile};
-use crate::model::{Instant, Sample};
+use crate::look::unreadable;
+use crate::{About, Format, Head, Parsed, Record, SourceFile};
+use sparkbench_archive::LINE_LIMIT;
+use sparkbench_model::{Instant, Sample};
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(crate) struct Query;
@@ -236,8 +236,8 @@ pub(super) fn moment(text: &str) -> Option<Instant> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::PartialRun;
-    use crate::model::ExtraValue;
+    use crate::PartialRun;
+    use sparkbench_model::ExtraValue;
 
     const LOOK: &str = "\n==============NVSMI LOG==============\n\n\
 Timestamp                                 : Fri Nov 20 23:43:30 2026\n\

@@ -12,12 +12,12 @@
 use super::collect::Collect;
 use super::query::moment;
 use super::{cell, detail, plain};
-use crate::archive::LINE_LIMIT;
-use crate::error::Error;
-use crate::ingest::figure::excerpt;
-use crate::ingest::look::unreadable;
-use crate::ingest::{About, Format, Head, Parsed, Record, SourceFile};
-use crate::model::{Instant, Sample};
+use crate::figure::excerpt;
+use crate::look::unreadable;
+use crate::{About, Format, Head, Parsed, Record, SourceFile};
+use sparkbench_archive::LINE_LIMIT;
+use sparkbench_model::{Instant, Sample};
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(crate) struct BoxTable;
@@ -190,8 +190,8 @@ fn first(left: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::PartialRun;
-    use crate::model::Extra;
+    use crate::PartialRun;
+    use sparkbench_model::Extra;
 
     fn read(text: &str) -> (PartialRun, Parsed) {
         assert!(BoxTable.sniff(&Head::new("x", text, 1)));

@@ -7,12 +7,12 @@
 //! that of `latencies` where a version has it, else TTFT plus the sum of the gaps. TPOT is (E2E - TTFT) / (tokens - 1), absent below two
 //! tokens. Some versions leave `latencies` and `queue_times` in files without the other lists.
 
-use crate::error::Error;
-use crate::ingest::at::At;
-use crate::ingest::json::{Kind, Node};
-use crate::ingest::packed::Packed;
-use crate::ingest::{Parsed, PartialRun, SourceFile};
-use crate::model::Series;
+use crate::at::At;
+use crate::json::{Kind, Node};
+use crate::packed::Packed;
+use crate::{Parsed, PartialRun, SourceFile};
+use sparkbench_model::Series;
+use sparkbench_text::error::Error;
 
 const RULE: &str = "vllm-bench-serve";
 const DERIVED: &str = "vllm-bench-serve.derived";
@@ -55,7 +55,7 @@ pub(super) fn read(file: &SourceFile<'_>, root: &At<'_>, partial: &mut PartialRu
         if let Some(at) = root.get(key) {
             parsed.left_out.push(
                 Error::archive("the lists of its requests are left out")
-                    .at(crate::error::Place::LineField(at.node.line.into(), at.pointer()))
+                    .at(sparkbench_text::error::Place::LineField(at.node.line.into(), at.pointer()))
                     .detail(format!(
                         "expected {count} values as in the others, found {}",
                         lists(key).map_or(0, List::len)
@@ -110,7 +110,7 @@ pub(super) fn read(file: &SourceFile<'_>, root: &At<'_>, partial: &mut PartialRu
     for key in KEPT {
         if let Some(list) = lists(key) {
             let values = (0..list.len()).map(|place| list.number(place)).collect();
-            parsed.lists.push(crate::ingest::List { part: None, name: (*key).to_owned(), values });
+            parsed.lists.push(crate::List { part: None, name: (*key).to_owned(), values });
         }
     }
     failed

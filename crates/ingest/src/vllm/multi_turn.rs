@@ -10,14 +10,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::error::{Error, Place};
-use crate::ingest::at::At;
-use crate::ingest::figure::{Figure, excerpt};
-use crate::ingest::json::{self, Kind};
-use crate::ingest::rows::Rows;
-use crate::ingest::serving;
-use crate::ingest::{About, Format, Head, JoinRole, List, Parsed, PartialRun, Record, SourceFile};
-use crate::model::{Extra, Series, Setup, Status};
+use crate::at::At;
+use crate::figure::{Figure, excerpt};
+use crate::json::{self, Kind};
+use crate::rows::Rows;
+use crate::serving;
+use crate::{About, Format, Head, JoinRole, List, Parsed, PartialRun, Record, SourceFile};
+use sparkbench_model::{Extra, Series, Setup, Status};
+use sparkbench_text::error::{Error, Place};
 
 /// See the module.
 pub(crate) struct MultiTurn;

@@ -8,14 +8,14 @@
 //!
 //! Seen: early 2025 to 0.26 (`std_latency`, and in some builds separate input and output tokens).
 
-use crate::error::Error;
-use crate::ingest::at::At;
-use crate::ingest::figure::Figure;
-use crate::ingest::json::{self, Kind};
-use crate::ingest::serving::{self, settings};
-use crate::ingest::sheet::{last_part, model_id};
-use crate::ingest::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
-use crate::model::{Extra, Series, Setup, Status};
+use crate::at::At;
+use crate::figure::Figure;
+use crate::json::{self, Kind};
+use crate::serving::{self, settings};
+use crate::sheet::{last_part, model_id};
+use crate::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
+use sparkbench_model::{Extra, Series, Setup, Status};
+use sparkbench_text::error::Error;
 
 /// `vllm bench throughput`.
 pub(crate) struct Throughput;

@@ -11,15 +11,15 @@
 //! (`mode: multi_turn`).
 
 use super::{detail, table};
-use crate::error::Error;
-use crate::ingest::at::At;
-use crate::ingest::figure::Figure;
-use crate::ingest::json::{self, Kind};
-use crate::ingest::serving::figures::Figures;
-use crate::ingest::serving::{self, Load, settings};
-use crate::ingest::sheet::{last_part, model_id};
-use crate::ingest::{About, Format, Head, JoinRole, List, Outline, Parsed, PartialRun, Record, SourceFile};
-use crate::model::{Instant, Setup};
+use crate::at::At;
+use crate::figure::Figure;
+use crate::json::{self, Kind};
+use crate::serving::figures::Figures;
+use crate::serving::{self, Load, settings};
+use crate::sheet::{last_part, model_id};
+use crate::{About, Format, Head, JoinRole, List, Outline, Parsed, PartialRun, Record, SourceFile};
+use sparkbench_model::{Instant, Setup};
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(crate) struct Serve;

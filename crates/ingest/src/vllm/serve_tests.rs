@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::Status;
+use sparkbench_model::Status;
 
 const PLAIN: &str = r#"{"date": "20260129-002801", "endpoint_type": "vllm", "backend": "vllm", "label": null, "model_id": "org/Some-32B",
 "tokenizer_id": "org/Some-32B", "num_prompts": 100, "request_rate": "inf", "burstiness": 1.0, "max_concurrency": 32, "quantisation_note": "none of it",

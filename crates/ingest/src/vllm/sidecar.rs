@@ -6,12 +6,12 @@
 //! No program prescribes its keys. A file is taken for such a sheet when it has `server_config`. It is also taken for one when it names a
 //! model and the version or image of a server. The name under which a model is served is an alias, not the id of the model that ran.
 
-use crate::error::Error;
-use crate::ingest::at::At;
-use crate::ingest::json::{self, Kind};
-use crate::ingest::serving::settings;
-use crate::ingest::sheet::{last_part, model_id};
-use crate::ingest::{About, Format, Head, JoinRole, Outline, Parsed, PartialRun, Record, SourceFile};
+use crate::at::At;
+use crate::json::{self, Kind};
+use crate::serving::settings;
+use crate::sheet::{last_part, model_id};
+use crate::{About, Format, Head, JoinRole, Outline, Parsed, PartialRun, Record, SourceFile};
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(crate) struct Sidecar;

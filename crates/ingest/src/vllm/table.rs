@@ -5,10 +5,10 @@
 
 use std::borrow::Cow;
 
-use crate::ingest::Parsed;
-use crate::ingest::figure::Figure;
-use crate::ingest::json::{Kind, Node};
-use crate::ingest::rows::Rows;
+use crate::Parsed;
+use crate::figure::Figure;
+use crate::json::{Kind, Node};
+use crate::rows::Rows;
 
 /// True for the header of such a table.
 pub(super) fn is_ours(header: &[&str]) -> bool {

@@ -4,8 +4,8 @@
 //! Not here: its summary, which repeats the tables that the program prints (see `log`).
 
 use super::multi_turn::{NEEDED, of_table};
-use crate::error::Error;
-use crate::ingest::{About, Format, Head, Parsed, SourceFile, workbook};
+use crate::{About, Format, Head, Parsed, SourceFile, workbook};
+use sparkbench_text::error::Error;
 
 /// See the module.
 pub(crate) struct Workbook;

@@ -14,10 +14,10 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::error::Error;
-use crate::load::order::{Asked, Phase};
-use crate::load::plan::Entry;
-use crate::load::settings::{Endpoint, Exact, Settings};
+use crate::order::{Asked, Phase};
+use crate::plan::Entry;
+use crate::settings::{Endpoint, Exact, Settings};
+use sparkbench_text::error::Error;
 
 /// Parts of a body beside its prompt.
 #[derive(Debug, Clone)]

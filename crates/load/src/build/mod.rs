@@ -21,7 +21,7 @@ use super::plan::{Entry, Plan, PromptSpec};
 use super::schedule::{Built, request_id};
 use super::settings::Endpoint;
 use super::tokens::Recipe;
-use crate::error::{Error, Place};
+use sparkbench_text::error::{Error, Place};
 
 /// Makes orders of entries. One is enough for a load. It keeps its buffers.
 #[derive(Debug)]

@@ -12,10 +12,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use super::Maker;
-use crate::error::{Error, Kind};
-use crate::load::plan::Walk;
-use crate::load::schedule::{Built, Fed, Feed};
-use crate::load::settings::{Settings, Shape};
+use crate::plan::Walk;
+use crate::schedule::{Built, Fed, Feed};
+use crate::settings::{Settings, Shape};
+use sparkbench_text::error::{Error, Kind};
 
 /// Bytes of bodies that may be ready, unless a single one is larger.
 const READY_BYTES: usize = 16 << 20;

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::queue::READY_LEAST;
 use super::*;
-use crate::load::plan::PlanInput;
-use crate::load::plan::prompts::Prompts;
-use crate::load::schedule::{Fed, Feed};
-use crate::load::settings::{Cache, Exact, Lengths, Prefix, Settings, Shape, Work};
+use crate::plan::PlanInput;
+use crate::plan::prompts::Prompts;
+use crate::schedule::{Fed, Feed};
+use crate::settings::{Cache, Exact, Lengths, Prefix, Settings, Shape, Work};
 
 fn settings() -> Settings {
     let work = Work::Synthetic { isl: Lengths::Fixed(32), osl: Lengths::Fixed(7), prefix: Prefix::default() };
@@ -156,14 +156,14 @@ fn few_bodies_are_ready_and_dropping_ends_the_thread() {
     let settings = Settings { requests: None, duration_s: Some(1e9), ..settings() };
     let maker = maker(&settings, &PlanInput::default(), Exact::Off).unwrap();
     let builder = start(maker, &settings, || {}).unwrap();
-    assert_eq!(crate::testing::until_some("the thread rests", || builder.resting()), READY_LEAST);
+    assert_eq!(sparkbench_testing::until_some("the thread rests", || builder.resting()), READY_LEAST);
     drop(builder);
 }
 
 #[test]
 fn a_client_builds_its_own_share() {
     let settings = Settings {
-        share: crate::load::settings::Share { rank: 1, world: 2 },
+        share: crate::settings::Share { rank: 1, world: 2 },
         shape: Shape::Closed { concurrency: 2 },
         requests: Some(8),
         ..settings()

@@ -17,10 +17,10 @@ use super::frame::{Frame, Limits, push_message};
 use super::library::{Library, Script, Turn as ScriptTurn};
 use super::log::{self, Ended, Head, Request, Why};
 use super::texts::Texts;
-use crate::error::Error;
-use crate::host::net::{Ns, Waker};
-use crate::load::order::{Asked, Order, Turn};
-use crate::load::settings::Conversations;
+use crate::order::{Asked, Order, Turn};
+use crate::settings::Conversations;
+use sparkbench_host::net::{Ns, Waker};
+use sparkbench_text::error::Error;
 
 /// Order of the source.
 #[derive(Debug)]

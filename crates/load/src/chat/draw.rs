@@ -13,8 +13,8 @@
 
 use std::sync::Arc;
 
-use crate::load::settings::Lengths;
-use crate::stats::random::Stream;
+use crate::settings::Lengths;
+use sparkbench_stats::random::Stream;
 
 /// Greatest length that anything may be: beyond it a body would have gigabytes.
 pub(crate) const LENGTH_MAX: u32 = 16_777_216;
@@ -148,7 +148,7 @@ fn poisson(mean: f64, stream: &mut Stream) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::random::job_base;
+    use sparkbench_stats::random::job_base;
 
     fn many(draw: &Draw) -> Vec<f64> {
         let mut stream = Stream::new(job_base(7, "test"), 0);

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::error::Error;
+use sparkbench_text::error::Error;
 
 /// Faults that are listed. Further ones are counted. A file of the wrong kind has one in every line.
 const LISTED: usize = 20;

@@ -10,8 +10,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::log::Ended;
-use crate::host::net::Ns;
-use crate::load::order::Phase;
+use crate::order::Phase;
+use sparkbench_host::net::Ns;
 
 /// Turns that have a line of their own. Later ones share the last.
 pub(crate) const TURNS_LISTED: usize = 32;

@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::load::settings::{Conversations, Exact, Settings};
+use crate::settings::{Conversations, Exact, Settings};
 
 /// Least and greatest number of tokens that an answer is asked to have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

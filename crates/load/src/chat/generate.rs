@@ -289,7 +289,7 @@ mod tests {
     }
 
     /// The shape of the known script's example, with other numbers and a file of our own.
-    const EXAMPLE: &str = include_str!("../../../tests/fixtures/load/chat/generate.json");
+    const EXAMPLE: &str = include_str!("../../../../tests/fixtures/load/chat/generate.json");
 
     #[test]
     fn the_shape_of_the_known_scripts_file_is_read() {

@@ -26,10 +26,10 @@ use super::faults::Faults;
 use super::generate::{self, Generation, user_turns};
 use super::recorded::{self, Counts, Recorded};
 use super::texts::{Corpus, Texts};
-use crate::archive::given::refuse_endless;
-use crate::error::Error;
-use crate::load::settings::{Cache, ConversationInput, Conversations, Settings, Work};
-use crate::stats::random::{Stream, job_base, mix};
+use crate::settings::{Cache, ConversationInput, Conversations, Settings, Work};
+use sparkbench_archive::given::refuse_endless;
+use sparkbench_stats::random::{Stream, job_base, mix};
+use sparkbench_text::error::Error;
 
 /// Where the words come from.
 #[derive(Debug, Clone, PartialEq)]

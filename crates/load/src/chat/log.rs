@@ -20,8 +20,8 @@ use std::io::Write;
 
 use serde::{Deserialize, Serialize};
 
-use crate::host::net::Ns;
-use crate::load::order::{Phase, Record, Status, Usage};
+use crate::order::{Phase, Record, Status, Usage};
+use sparkbench_host::net::Ns;
 
 /// The part of a [`Record`] that a conversation keeps.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -66,9 +66,9 @@ impl Ended {
             usage: record.usage,
             intended: record.intended,
             sent: record.sent,
-            first_token: record.first_token.map(crate::host::net::Stamp::at),
-            last_token: record.last_token.map(crate::host::net::Stamp::at),
-            end: record.end.map(crate::host::net::Stamp::at),
+            first_token: record.first_token.map(sparkbench_host::net::Stamp::at),
+            last_token: record.last_token.map(sparkbench_host::net::Stamp::at),
+            end: record.end.map(sparkbench_host::net::Stamp::at),
             finish: record.finish.clone(),
             error: record.error.clone(),
         }

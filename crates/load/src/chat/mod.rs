@@ -1,7 +1,7 @@
 //! Multi-turn chat: clients wait for each answer and send it back as part of the next turn.
 //!
-//! In:  [`settings::Conversations`](crate::load::settings::Conversations), files of conversations or texts.
-//! Out: [`ChatSource`] (a [`Source`](crate::load::order::Source) for the engine), `conversations.jsonl`, [`Figures`].
+//! In:  [`settings::Conversations`](crate::settings::Conversations), files of conversations or texts.
+//! Out: [`ChatSource`] (a [`Source`](crate::order::Source) for the engine), `conversations.jsonl`, [`Figures`].
 //! Not here: sending (see `engine`), figures over all requests (see `summary`), options of the command line (see `cli::load_chat`).
 //!
 //! ```text

@@ -7,8 +7,8 @@
 //! answer (recorded, or drawn). A negative number sets no limit. A positive number is the limit. In [`Conversations`] absent is `None`, and
 //! "no limit" is `Some(0)`.
 
-use crate::error::Error;
-use crate::load::settings::{Cache, ConversationInput, Conversations, Endpoint, Lengths, Settings, Shape};
+use crate::settings::{Cache, ConversationInput, Conversations, Endpoint, Lengths, Settings, Shape};
+use sparkbench_text::error::Error;
 
 /// Active conversations for each client by default.
 pub const ACTIVE_PER_CLIENT: u32 = 3;

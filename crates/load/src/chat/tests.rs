@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::log::{Head, Request, Why};
 use super::*;
-use crate::host::net::{Ns, Stamp};
-use crate::load::order::{Next, Order, Phase, Record, Source, Status, Usage};
-use crate::load::settings::{Cache, ConversationInput, Conversations, Exact, Lengths, Sampling, Settings, Share, Work};
-use crate::stats::random::Stream;
+use crate::order::{Next, Order, Phase, Record, Source, Status, Usage};
+use crate::settings::{Cache, ConversationInput, Conversations, Exact, Lengths, Sampling, Settings, Share, Work};
+use sparkbench_host::net::{Ns, Stamp};
+use sparkbench_stats::random::Stream;
 
 const MS: Ns = 1_000_000;
 
@@ -59,7 +59,7 @@ fn read_lines(text: &str) -> Vec<Line> {
 }
 
 fn fixture(name: &str) -> PathBuf {
-    Path::new(crate::ROOT).join("tests/fixtures/load/chat").join(name)
+    Path::new(sparkbench_testing::ROOT).join("tests/fixtures/load/chat").join(name)
 }
 
 fn settings(chat: Conversations) -> Settings {
@@ -648,7 +648,7 @@ fn what_was_written_down_can_be_led_again() {
     assert_eq!(library.count(), Some(2));
     assert_eq!(library.notes().len(), 2, "{:?}", library.notes());
     let first = lead(&settings(chat.clone()), &mut plain);
-    let folder = crate::testing::Folder::new("chat");
+    let folder = sparkbench_testing::Folder::new("chat");
     let path = folder.join("conversations.jsonl");
     let lines: Vec<String> = first
         .lines
@@ -797,8 +797,8 @@ fn a_text_file_that_is_missing_or_empty_is_named() {
 #[derive(Default)]
 struct Kept(Vec<Record>);
 
-impl crate::load::order::Sink for Kept {
-    fn chunks(&mut self, _: u64, _: u32, _: &[crate::load::order::Chunk]) {}
+impl crate::order::Sink for Kept {
+    fn chunks(&mut self, _: u64, _: u32, _: &[crate::order::Chunk]) {}
     fn ended(&mut self, record: Record) {
         self.0.push(record);
     }
@@ -806,10 +806,10 @@ impl crate::load::order::Sink for Kept {
 
 #[test]
 fn over_real_sockets_each_turn_finds_the_one_before_in_the_servers_cache() {
-    use crate::load::engine::{Control, Engine, Options};
+    use crate::engine::{Control, Engine, Options};
 
-    let mock =
-        crate::mock::start(crate::mock::Settings { ttft_ns: MS, itl_ns: 100_000, ..Default::default() }).unwrap();
+    let mock = sparkbench_mock::start(sparkbench_mock::Settings { ttft_ns: MS, itl_ns: 100_000, ..Default::default() })
+        .unwrap();
     let chat = Conversations { isl: Lengths::Fixed(40), osl: Lengths::Fixed(12), max_active: Some(6), ..made(3, 9) };
     let settings = settings(chat);
     let file = Shared::default();
@@ -822,7 +822,7 @@ fn over_real_sockets_each_turn_finds_the_one_before_in_the_servers_cache() {
         print: None,
     };
     let mut source = ChatSource::new(&settings, parts).unwrap();
-    let target = crate::load::target::Target::parse(&mock.url()).unwrap();
+    let target = crate::target::Target::parse(&mock.url()).unwrap();
     let engine = Engine::new(&target, &Options { timeout: 20_000 * MS, ..Options::default() }).unwrap();
     source.wake(engine.waker());
     let mut kept = Kept::default();

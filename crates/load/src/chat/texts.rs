@@ -9,8 +9,8 @@
 
 use std::collections::VecDeque;
 
-use crate::load::words::WORDS;
-use crate::stats::random::Stream;
+use crate::words::WORDS;
+use sparkbench_stats::random::Stream;
 
 /// A text and what it holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -6,9 +6,9 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::{Ends, Engine};
-use crate::error::{Error, Kind};
-use crate::host::net::{self, Ns};
-use crate::load::order::Status;
+use crate::order::Status;
+use sparkbench_host::net::{self, Ns};
+use sparkbench_text::error::{Error, Kind};
 
 /// Connections on their way at once while they are opened ahead: fewer than any server lets wait.
 const COMING: usize = 64;

@@ -7,9 +7,9 @@
 
 use super::hidden::Unseen;
 use super::words;
-use crate::host::net::{Ns, Stamp};
-use crate::load::order::{Chunk, ChunkKind, Order, Phase, Record, Sink, Status, Usage};
-use crate::load::wire::{Deltas, Event, EventStream, Fault, Fed, Head, Part, Response};
+use crate::order::{Chunk, ChunkKind, Order, Phase, Record, Sink, Status, Usage};
+use crate::wire::{Deltas, Event, EventStream, Fault, Fed, Head, Part, Response};
+use sparkbench_host::net::{Ns, Stamp};
 
 /// Chunks that are handed to the sink at a time.
 pub(super) const BATCH: usize = 128;

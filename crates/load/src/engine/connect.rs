@@ -13,10 +13,10 @@ use super::flight::stamp_now;
 use super::pool::{Conn, Link, Stage};
 use super::words;
 use super::{Ends, Engine};
-use crate::host::net::tls::Fault;
-use crate::host::net::{self, Interest, Ready, Stamp, Stream};
-use crate::load::order::Status;
-use crate::load::wire::{EventStream, Response};
+use crate::order::Status;
+use crate::wire::{EventStream, Response};
+use sparkbench_host::net::tls::Fault;
+use sparkbench_host::net::{self, Interest, Ready, Stamp, Stream};
 
 impl Engine {
     /// Opens a connection, for a request or ahead.

@@ -8,9 +8,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::answer::{Job, Taken};
 use super::pool::{Link, Stage};
 use super::{Ends, Engine};
-use crate::host::net::{self, Ns, Ready, Received, Stamp};
-use crate::load::order::{Chunk, Order, Status};
-use crate::load::wire::request_head;
+use crate::order::{Chunk, Order, Status};
+use crate::wire::request_head;
+use sparkbench_host::net::{self, Ns, Ready, Received, Stamp};
 
 /// Time limit for the end of the response after `[DONE]`, ns. Beyond it the answer is complete and the connection is not used again.
 const MANNERS: Ns = 1_000_000_000;

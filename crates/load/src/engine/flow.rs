@@ -3,7 +3,7 @@
 //! In:  the moments of sends and ends.  Out: [`Flow`]: means over all of it, and over the time in which there was something to send.
 //! Not here: which requests they are (see `flight`).
 
-use crate::host::net::Ns;
+use sparkbench_host::net::Ns;
 
 /// Measured requests in flight, as an area.
 #[derive(Debug, Default)]

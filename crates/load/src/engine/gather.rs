@@ -10,7 +10,7 @@
 //! one stream in the same read get the time of the later one. And a closed loop learns late that an answer has ended and sends the next
 //! request late by as much.
 
-use crate::host::net::Ns;
+use sparkbench_host::net::Ns;
 
 /// Longest sleep, ns.
 const LONGEST: Ns = 1_000_000;

@@ -6,8 +6,8 @@
 //! An engine sends a chunk for each step. A special token, half a character or a hidden mark shows nothing, so its chunk is empty. If
 //! such chunks were left out, TTFT would end too late and TPOT would divide a short time by all tokens.
 
-use crate::host::net::Stamp;
-use crate::load::order::{ChunkKind, Hidden, Record};
+use crate::order::{ChunkKind, Hidden, Record};
+use sparkbench_host::net::Stamp;
 
 /// Observations of them.
 #[derive(Debug, Clone, Copy, Default)]

@@ -49,11 +49,11 @@ use self::pool::Pool;
 use super::order::{Next, Sink, Source, Status};
 use super::target::Target;
 use super::wire::Deltas;
-use crate::archive::mask::Veil;
-use crate::error::{Error, Kind};
-use crate::host::net::tls;
-use crate::host::net::usage::Usage;
-use crate::host::net::{self, Ns, Poller, Ready, Stamping, Waker, limits};
+use sparkbench_archive::mask::Veil;
+use sparkbench_host::net::tls;
+use sparkbench_host::net::usage::Usage;
+use sparkbench_host::net::{self, Ns, Poller, Ready, Stamping, Waker, limits};
+use sparkbench_text::error::{Error, Kind};
 
 /// Room for one read. A token's packet has some hundreds of bytes. Whole answers that come at once are read in few pieces.
 const BUFFER: usize = 256 * 1024;

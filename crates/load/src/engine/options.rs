@@ -3,11 +3,11 @@
 //! In:  values.  Out: [`Options`], and a raised limit of descriptors where needed.
 //! Not here: the requests and their times (see `load::settings`).
 
-use crate::archive::mask::Secrets;
-use crate::error::{Error, Kind};
-use crate::host::net::tls::Trust;
-use crate::host::net::{Ns, limits};
-use crate::load::settings::Endpoint;
+use crate::settings::Endpoint;
+use sparkbench_archive::mask::Secrets;
+use sparkbench_host::net::tls::Trust;
+use sparkbench_host::net::{Ns, limits};
+use sparkbench_text::error::{Error, Kind};
 
 /// Descriptors that are not connections: files of the load, the poller, what the program has open anyway.
 const OTHER_DESCRIPTORS: u64 = 128;

@@ -8,8 +8,8 @@
 
 use super::answer::{Body, Job};
 use super::words;
-use crate::archive::mask::Veil;
-use crate::load::order::Status;
+use crate::order::Status;
+use sparkbench_archive::mask::Veil;
 
 impl Job {
     /// Its outcome, where `ended` is the end of its connection. Names the failure. No word of the server keeps a secret.

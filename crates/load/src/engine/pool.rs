@@ -7,10 +7,10 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use super::answer::Job;
-use crate::host::net::tls::{Fault, Secure};
-use crate::host::net::{Received, Stream};
-use crate::load::order::Chunk;
-use crate::load::wire::{EventStream, Response};
+use crate::order::Chunk;
+use crate::wire::{EventStream, Response};
+use sparkbench_host::net::tls::{Fault, Secure};
+use sparkbench_host::net::{Received, Stream};
 
 /// How far a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use hdrhistogram::Histogram;
 
-use crate::error::{Error, Kind};
-use crate::host::net::Ns;
-use crate::host::net::usage::Usage;
-use crate::load::order::{Phase, Record, Status};
+use crate::order::{Phase, Record, Status};
+use sparkbench_host::net::Ns;
+use sparkbench_host::net::usage::Usage;
+use sparkbench_text::error::{Error, Kind};
 
 /// Longest time that a histogram resolves, ns: an hour.
 const LONGEST: u64 = 3_600_000_000_000;

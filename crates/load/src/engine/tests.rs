@@ -6,8 +6,8 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 
 use super::*;
-use crate::host::net::Stamp;
-use crate::load::order::{Asked, Chunk, ChunkKind, Hidden, Order, Phase, Record};
+use crate::order::{Asked, Chunk, ChunkKind, Hidden, Order, Phase, Record};
+use sparkbench_host::net::Stamp;
 
 /// Sends what a source gives, until it has no more.
 pub(super) fn run(

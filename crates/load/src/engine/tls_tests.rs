@@ -11,10 +11,10 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use super::tests::{Kept, chunked, content, finish, options, queue, run};
 use super::*;
-use crate::host::net::tls::Trust;
+use sparkbench_host::net::tls::Trust;
 
 fn fixture(name: &str) -> PathBuf {
-    Path::new(crate::ROOT).join("tests/fixtures/tls").join(name)
+    Path::new(sparkbench_testing::ROOT).join("tests/fixtures/tls").join(name)
 }
 
 /// Answers every request of as many connections with the same. A client that does not trust it is dropped.

@@ -3,7 +3,7 @@
 //! In:  bytes and texts of others, secrets.  Out: one line, bounded, without control characters, without the secrets.
 //! Not here: which status a failure has.
 
-use crate::archive::mask::Veil;
+use sparkbench_archive::mask::Veil;
 
 /// Characters of an error that are kept.
 pub(super) const LINE: usize = 400;
@@ -63,7 +63,7 @@ pub(super) fn message(body: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::mask::Secrets;
+    use sparkbench_archive::mask::Secrets;
 
     #[test]
     fn a_key_that_the_server_repeats_is_not_shown() {

@@ -16,8 +16,8 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::lengths::normal;
-use crate::load::settings::{Arrival, Ramp};
-use crate::stats::random::{Stream, job_base};
+use crate::settings::{Arrival, Ramp};
+use sparkbench_stats::random::{Stream, job_base};
 
 /// Gaps with a stream of their own.
 const BLOCK: u64 = 1024;
@@ -210,7 +210,7 @@ fn gamma(shape: f64, stream: &mut Stream) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::schedule::gaps::{expected, kolmogorov};
+    use crate::schedule::gaps::{expected, kolmogorov};
 
     fn gaps(arrivals: &Arrivals, n: u64) -> Vec<f64> {
         let mut cursor = arrivals.from(0);
@@ -228,7 +228,7 @@ mod tests {
     fn poisson_gaps_are_exponential() {
         let arrivals = Arrivals::new(Arrival::Poisson, 50.0, None, 42);
         let gaps = gaps(&arrivals, 10_000);
-        let mean = crate::stats::mean(&gaps);
+        let mean = sparkbench_stats::mean(&gaps);
         assert!((mean - 0.02).abs() < 4.0 * 0.02 / 100.0, "mean {mean}");
         let test = kolmogorov(&gaps, |gap| 1.0 - (-gap * 50.0f64).exp()).unwrap();
         assert!(test.p > 0.05, "{test:?}");
@@ -241,7 +241,7 @@ mod tests {
         for shape in [0.25, 0.5, 1.0, 4.0] {
             let arrivals = Arrivals::new(Arrival::Gamma(shape), 10.0, None, 3);
             let gaps = gaps(&arrivals, 20_000);
-            let (mean, sd) = (crate::stats::mean(&gaps), crate::stats::sd(&gaps).unwrap());
+            let (mean, sd) = (sparkbench_stats::mean(&gaps), sparkbench_stats::sd(&gaps).unwrap());
             assert!((mean - 0.1).abs() < 5.0 * sd / 20_000f64.sqrt(), "shape {shape}: mean {mean}");
             let variation = sd / mean;
             assert!((variation - 1.0 / shape.sqrt()).abs() < 0.06 / shape.sqrt(), "shape {shape}: {variation}");

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use super::{PlanInput, What};
-use crate::error::Error;
-use crate::load::settings::{Arrival, Cache, Lengths, Settings, Shape, Share, Work};
+use crate::settings::{Arrival, Cache, Lengths, Settings, Shape, Share, Work};
+use sparkbench_text::error::Error;
 
 /// Shape, share and ramp fit together.
 pub(super) fn shape(settings: &Settings) -> Result<(), Error> {

@@ -4,7 +4,7 @@
 //! Not here: which entry has which (see [`super::Plan`]), the words (see `text`).
 
 use super::text::Text;
-use crate::load::order::Phase;
+use crate::order::Phase;
 
 /// One request of the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,11 +15,11 @@ use sha2::{Digest as _, Sha256};
 use super::prompts::Prompts;
 use super::sharegpt;
 use super::trace::Trace;
-use crate::archive::given::refuse_endless;
-use crate::error::Error;
-use crate::load::chat::{Estimate, Texts as _};
-use crate::load::settings::{Lengths, Settings, Shape, Work};
-use crate::load::tokens::{Counter as _, Local};
+use crate::chat::{Estimate, Texts as _};
+use crate::settings::{Lengths, Settings, Shape, Work};
+use crate::tokens::{Counter as _, Local};
+use sparkbench_archive::given::refuse_endless;
+use sparkbench_text::error::Error;
 
 /// Largest file that is read: one GiB.
 const LARGEST: u64 = 1 << 30;

@@ -10,9 +10,9 @@
 
 use std::fmt;
 
-use crate::error::Error;
-use crate::load::settings::Lengths;
-use crate::stats::random::Stream;
+use crate::settings::Lengths;
+use sparkbench_stats::random::Stream;
+use sparkbench_text::error::Error;
 
 /// Longest prompt or answer that is believed to be meant: sixteen million tokens. More is a slip of the keyboard.
 pub(crate) const LONGEST: u32 = 1 << 24;
@@ -207,7 +207,7 @@ mod tests {
     }
 
     fn mean_sd(values: &[f64]) -> (f64, f64) {
-        (crate::stats::mean(values), crate::stats::sd(values).unwrap())
+        (sparkbench_stats::mean(values), sparkbench_stats::sd(values).unwrap())
     }
 
     #[test]

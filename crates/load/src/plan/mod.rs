@@ -39,8 +39,8 @@ use trace::{BLOCK_TOKENS, Trace};
 
 use super::order::Phase;
 use super::settings::{Cache, Lengths, Prefix, Settings, Shape, Share};
-use crate::error::Error;
-use crate::stats::random::{Stream, job_base};
+use sparkbench_stats::random::{Stream, job_base};
+use sparkbench_text::error::Error;
 
 /// Requests of a plan whose lengths are all drawn beforehand, to know the longest: some tens of milliseconds.
 const DRAWN: u64 = 1_000_000;

@@ -13,7 +13,7 @@
 use serde_json::Value;
 
 use super::lengths::LONGEST;
-use crate::error::{Error, Place};
+use sparkbench_text::error::{Error, Place};
 
 /// Stands where a nonce may go, while a line is taken apart. A private character: no prompt has it for anything.
 const PLACE: &str = "\u{F0000}sparkbench\u{F0000}";

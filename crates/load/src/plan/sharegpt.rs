@@ -9,10 +9,10 @@
 use std::path::Path;
 
 use super::prompts::{Ask, Line, Prompts, bare};
-use crate::error::Error;
-use crate::load::chat::faults::Faults;
-use crate::load::chat::recorded;
-use crate::stats::random::{Stream, job_base};
+use crate::chat::faults::Faults;
+use crate::chat::recorded;
+use sparkbench_stats::random::{Stream, job_base};
+use sparkbench_text::error::Error;
 
 /// Prompts by default: the number of vLLM's and SGLang's clients.
 pub(crate) const MOST: u64 = 1000;

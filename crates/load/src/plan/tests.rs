@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::load::settings::{Arrival, Ramp, Work};
+use crate::settings::{Arrival, Ramp, Work};
 
 fn open(rate: f64) -> Settings {
     Settings {
@@ -118,7 +118,7 @@ fn the_bytes_of_a_plan_are_those_of_the_golden_file() {
     };
     let mut bytes = Vec::new();
     plan(&settings).write_jsonl(&mut bytes).unwrap();
-    let path = PathBuf::from(crate::ROOT).join("tests/golden/load/plan.jsonl");
+    let path = PathBuf::from(sparkbench_testing::ROOT).join("tests/golden/load/plan.jsonl");
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, &bytes).unwrap();

@@ -11,8 +11,8 @@
 //! or more). Nor do they agree for long in a cache of single tokens. Two runs with different nonces agree in all four words once in 69
 //! thousand million pairs.
 
-use crate::load::words::WORDS;
-use crate::stats::random::{Stream, job_base, mix};
+use crate::words::WORDS;
+use sparkbench_stats::random::{Stream, job_base, mix};
 
 /// Words of a nonce.
 pub const NONCE_WORDS: u32 = 4;

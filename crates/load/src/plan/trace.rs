@@ -10,7 +10,7 @@
 use serde::Deserialize;
 
 use super::lengths::LONGEST;
-use crate::error::{Error, Place};
+use sparkbench_text::error::{Error, Place};
 
 /// Tokens of a block.
 pub(crate) const BLOCK_TOKENS: u32 = 512;

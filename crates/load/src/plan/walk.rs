@@ -8,7 +8,7 @@
 
 use super::arrivals::Cursor;
 use super::{Entry, Plan, Times};
-use crate::load::order::Phase;
+use crate::order::Phase;
 
 /// Goes through a plan in order, and draws each gap once. The plan is lent step by step.
 #[derive(Debug)]

@@ -12,8 +12,8 @@ use std::io::{self, Write};
 use sha2::{Digest as _, Sha256};
 
 use super::{Entry, Head, Plan, PlanInput, PromptSpec};
-use crate::load::order::Phase;
-use crate::load::settings::{Arrival, Cache, Lengths, Settings, Shape, Work};
+use crate::order::Phase;
+use crate::settings::{Arrival, Cache, Lengths, Settings, Shape, Work};
 
 /// Entries written of a plan that has no end.
 pub(super) const FIRST: u64 = 10_000;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::Ranks;
 use super::state::level;
-use crate::host::net::Ns;
-use crate::load::order::{Gate, Phase};
+use crate::order::{Gate, Phase};
+use sparkbench_host::net::Ns;
 
 /// See the module.
 pub(super) struct Gates(Arc<Ranks>);

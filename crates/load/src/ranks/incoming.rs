@@ -7,11 +7,11 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
 
-use crate::archive::manifest::REQUESTS_FILE;
-use crate::error::{Error, Kind};
-use crate::host::meet::Client;
-use crate::load::session::CONVERSATIONS_FILE;
-use crate::load::store::{Stored, chunks};
+use crate::session::CONVERSATIONS_FILE;
+use crate::store::{Stored, chunks};
+use sparkbench_archive::manifest::REQUESTS_FILE;
+use sparkbench_host::meet::Client;
+use sparkbench_text::error::{Error, Kind};
 
 /// Bytes of a piece.
 const PIECE: usize = 256 * 1024;
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn pieces_come_together_to_the_files_that_they_are_of() {
-        let folder = crate::testing::Folder::new("incoming");
+        let folder = sparkbench_testing::Folder::new("incoming");
         let mut incoming = Incoming::default();
         for piece in [&b"\x01one "[..], b"\x00rows", b"\x01file", b"", b"\x09nothing"] {
             incoming.take(&folder, 3, piece);

@@ -14,11 +14,11 @@ use std::path::Path;
 use super::Ranks;
 use super::incoming::{Incoming, Part};
 use super::report::{RankLine, Report};
-use crate::archive::manifest::REQUESTS_FILE;
-use crate::error::Error;
-use crate::host::meet::Clock;
-use crate::load::session::CONVERSATIONS_FILE;
-use crate::load::store::Stored;
+use crate::session::CONVERSATIONS_FILE;
+use crate::store::Stored;
+use sparkbench_archive::manifest::REQUESTS_FILE;
+use sparkbench_host::meet::Clock;
+use sparkbench_text::error::Error;
 
 /// See the module.
 #[derive(Debug, Default)]

@@ -38,9 +38,9 @@ use super::session::Live;
 use super::settings::{Settings, Share};
 use super::store::Stored;
 use super::suite;
-use crate::error::{Error, Kind};
-use crate::host::meet::{Client, Secret, Server};
-use crate::host::net::{Ns, SocketAddr, Waker, now, resolve};
+use sparkbench_host::meet::{Client, Secret, Server};
+use sparkbench_host::net::{Ns, SocketAddr, Waker, now, resolve};
+use sparkbench_text::error::{Error, Kind};
 
 /// How long the ranks wait for each other to come: a launcher starts some hundreds in that time.
 pub const PATIENCE: Duration = Duration::from_secs(60);

@@ -6,9 +6,9 @@
 //! Sources of the names: Open MPI 4.1, "Environment variables". PMI-1 (MPICH, Hydra). Slurm, srun(1), "OUTPUT ENVIRONMENT VARIABLES".
 //! Kubernetes, "Indexed Job".
 
-use crate::error::Error;
-use crate::host::meet::Secret;
-use crate::load::settings::Share;
+use crate::settings::Share;
+use sparkbench_host::meet::Secret;
+use sparkbench_text::error::Error;
 
 /// Variable that says where rank 0 listens.
 pub const MEET: &str = "SPARKBENCH_MEET";

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Error;
-use crate::host::net::Ns;
-use crate::load::certificate::Client;
-use crate::load::chat::Figures;
-use crate::load::store::Stored;
-use crate::load::summary::Summary;
+use crate::certificate::Client;
+use crate::chat::Figures;
+use crate::store::Stored;
+use crate::summary::Summary;
+use sparkbench_host::net::Ns;
+use sparkbench_text::error::Error;
 
 /// See the module.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

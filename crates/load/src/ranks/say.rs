@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::report::Report;
-use crate::host::net::Ns;
-use crate::load::session::Live;
+use crate::session::Live;
+use sparkbench_host::net::Ns;
 
 /// From rank 0.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -12,9 +12,9 @@ use super::Called;
 use super::incoming::{self, Incoming};
 use super::report::Report;
 use super::say::{Heartbeat, ToHead, ToMember};
-use crate::host::meet::{Clock, Event, Handler, Server};
-use crate::host::net::{Ns, Waker, now};
-use crate::load::order::Phase;
+use crate::order::Phase;
+use sparkbench_host::meet::{Clock, Event, Handler, Server};
+use sparkbench_host::net::{Ns, Waker, now};
 
 /// Parts of a load that begin together, and one more.
 pub(super) const LEVELS: usize = 4;

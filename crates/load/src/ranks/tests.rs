@@ -1,11 +1,11 @@
 //! Ranks in one process, on 127.0.0.1. Shares of one plan.
 
 use super::*;
-use crate::host::net::Poller;
-use crate::load::order::Phase;
-use crate::load::plan::{Plan, PlanInput};
-use crate::load::settings::{Cache, Shape};
-use crate::testing::{Folder, until_some};
+use crate::order::Phase;
+use crate::plan::{Plan, PlanInput};
+use crate::settings::{Cache, Shape};
+use sparkbench_host::net::Poller;
+use sparkbench_testing::{Folder, until_some};
 
 const NEVER: fn() -> bool = || false;
 

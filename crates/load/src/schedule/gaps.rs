@@ -10,7 +10,7 @@
 use serde::Serialize;
 use statrs::function::gamma::gamma_lr;
 
-use crate::load::settings::Arrival;
+use crate::settings::Arrival;
 
 /// How far gaps are from a distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -49,7 +49,7 @@ pub(crate) fn kolmogorov(values: &[f64], distribution: impl Fn(f64) -> f64) -> O
     if n == 0 {
         return None;
     }
-    let sorted = crate::stats::sorted(values);
+    let sorted = sparkbench_stats::sorted(values);
     let share = |count: usize| count as f64 / n as f64;
     let d = sorted.iter().enumerate().fold(0.0f64, |most, (i, value)| {
         let at = distribution(*value);

@@ -23,8 +23,8 @@ use super::order::{Asked, Gate, Next, Order, Phase, Record, Source, Status};
 use super::plan::arrivals::Growth;
 use super::plan::{Entry, Plan};
 use super::settings::{Settings, Shape, Share};
-use crate::error::Error;
-use crate::host::net::Ns;
+use sparkbench_host::net::Ns;
+use sparkbench_text::error::Error;
 
 /// Requests at a time in the warm-up of an open loop without a cap.
 pub(crate) const WARMUP_CONCURRENCY: u32 = 16;

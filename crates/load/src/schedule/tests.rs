@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use super::*;
-use crate::load::plan::PlanInput;
-use crate::load::settings::{Arrival, Ramp};
+use crate::plan::PlanInput;
+use crate::settings::{Arrival, Ramp};
 
 const S: Ns = 1_000_000_000;
 

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::counters::Difference;
-use crate::load::settings::Cache;
+use crate::settings::Cache;
 
 /// A cold load finds less than this share of its prompt tokens in the cache. Engines share whole blocks (16 tokens and more) and the
 /// nonce is in the first one, so that nothing is shared. One per cent leaves room for the few words of a health check.

@@ -9,8 +9,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::error::Error;
-use crate::load::settings::{Endpoint, Exact};
+use crate::settings::{Endpoint, Exact};
+use sparkbench_text::error::Error;
 
 /// Requested tokens: more than the expected word, few enough to cost nothing.
 pub(crate) const TOKENS: u32 = 16;

@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{Engine, Served};
-use crate::host::web::{Answer, Web};
+use sparkbench_host::web::{Answer, Web};
 
 /// Identity as the server states it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::error::{Error, Kind};
-use crate::host::web::Web;
+use sparkbench_host::web::Web;
+use sparkbench_text::error::{Error, Kind};
 
 pub use cache::CacheCheck;
 pub use counters::{Difference, Engine};

@@ -17,9 +17,9 @@ use std::time::Duration;
 use super::LIMIT;
 use super::counters::{Difference, Engine};
 use super::prometheus::{self, Snapshot};
-use crate::error::Error;
-use crate::host::net::now;
-use crate::host::web::Web;
+use sparkbench_host::net::now;
+use sparkbench_host::web::Web;
+use sparkbench_text::error::Error;
 
 /// Between two snapshots. A snapshot costs a server a few milliseconds of one core. Engines renew their gauges every few seconds.
 pub(crate) const EVERY: Duration = Duration::from_secs(5);

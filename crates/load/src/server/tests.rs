@@ -10,9 +10,9 @@ use serde_json::json;
 
 use super::cache::PromiseOutcome;
 use super::*;
-use crate::host::web::Tls;
-use crate::load::settings::{Cache, Endpoint, Exact};
-use crate::testing::{Folder, LIMIT};
+use crate::settings::{Cache, Endpoint, Exact};
+use sparkbench_host::web::Tls;
+use sparkbench_testing::{Folder, LIMIT};
 
 /// Path to status and body.
 type Pages = BTreeMap<&'static str, (u16, String)>;
@@ -249,7 +249,7 @@ fn a_difference_of_two_snapshots_is_what_the_load_added() {
 #[test]
 fn a_real_llama_server_tells_what_its_cache_knew() {
     let page = |name: &str| {
-        let path = format!("{}/tests/fixtures/load/llama-server/{name}.http", crate::ROOT);
+        let path = format!("{}/tests/fixtures/load/llama-server/{name}.http", sparkbench_testing::ROOT);
         let text = std::fs::read_to_string(path).unwrap();
         prometheus::parse(text.split_once("\r\n\r\n").unwrap().1)
     };

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::error::{Error, Kind};
-use crate::host::web::Web;
+use sparkbench_host::web::Web;
+use sparkbench_text::error::{Error, Kind};
 
 /// Words that every tokenizer makes tokens of.
 const TRIAL: &str = "hello world";

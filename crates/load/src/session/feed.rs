@@ -10,15 +10,15 @@ use std::sync::Arc;
 
 use super::recount::AnswerRecorder;
 use super::{Session, lengths};
-use crate::error::Error;
-use crate::host::net::{Ns, Waker};
-use crate::load::build::{self, Form, Maker};
-use crate::load::chat::{ChatSource, Figures, Frame, Library, Parts};
-use crate::load::order::{Gate, Phase, Sink, Source};
-use crate::load::plan::{Plan, PlanInput};
-use crate::load::schedule::{self, Scheduler};
-use crate::load::settings::{Exact, Settings, Work};
-use crate::load::tokens::Counter;
+use crate::build::{self, Form, Maker};
+use crate::chat::{ChatSource, Figures, Frame, Library, Parts};
+use crate::order::{Gate, Phase, Sink, Source};
+use crate::plan::{Plan, PlanInput};
+use crate::schedule::{self, Scheduler};
+use crate::settings::{Exact, Settings, Work};
+use crate::tokens::Counter;
+use sparkbench_host::net::{Ns, Waker};
+use sparkbench_text::error::Error;
 
 /// File of conversations in the folder of a load.
 pub const CONVERSATIONS_FILE: &str = "conversations.jsonl";

@@ -8,12 +8,12 @@ use std::path::Path;
 use toml::de::DeTable;
 
 use super::Session;
-use crate::error::Error;
-use crate::load::ranks::Called;
-use crate::load::settings::Settings;
-use crate::load::suite;
-use crate::plan::Faults;
-use crate::plan::settings::Settings as TypedTable;
+use crate::ranks::Called;
+use crate::settings::Settings;
+use crate::suite;
+use sparkbench_plan::Faults;
+use sparkbench_plan::settings::Settings as TypedTable;
+use sparkbench_text::error::Error;
 
 impl Session<'_> {
     /// Does one load after another, until rank 0 has no more. `own` are this client's own settings: headers, which may be secrets, are not

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::{Session, Watcher};
-use crate::error::Error;
-use crate::host::Host;
-use crate::load::calibrate::{self, Calibration, Like};
-use crate::load::settings::{Exact, Lengths, Prefix, Settings, Shape, Work};
+use crate::calibrate::{self, Calibration, Like};
+use crate::settings::{Exact, Lengths, Prefix, Settings, Shape, Work};
+use sparkbench_host::Host;
+use sparkbench_text::error::Error;
 
 /// Requests for each place of a closed loop, and at least: some seconds of a load, enough for a spread.
 const PER_PLACE: u64 = 2;

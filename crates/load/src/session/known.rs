@@ -9,15 +9,15 @@
 use std::time::Duration;
 
 use super::Watcher;
-use crate::archive::mask::Veil;
-use crate::error::{Error, Kind};
-use crate::host::Host;
-use crate::host::net::tls::Trust;
-use crate::host::web::{Tls, Web};
-use crate::load::server::exact::{self, Probed};
-use crate::load::server::{self, Identity, Served, Tokenize};
-use crate::load::settings::{Exact, Settings};
-use crate::load::target::Target;
+use crate::server::exact::{self, Probed};
+use crate::server::{self, Identity, Served, Tokenize};
+use crate::settings::{Exact, Settings};
+use crate::target::Target;
+use sparkbench_archive::mask::Veil;
+use sparkbench_host::Host;
+use sparkbench_host::net::tls::Trust;
+use sparkbench_host::web::{Tls, Web};
+use sparkbench_text::error::{Error, Kind};
 
 /// Time limit of a probe, unless that of a request is shorter. The first request after the start of an engine compiles and warms up.
 const PROBE: Duration = Duration::from_secs(120);

@@ -9,12 +9,12 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::Session;
-use crate::error::{Error, Kind};
-use crate::load::chat::{CountedText, Estimate, Texts};
-use crate::load::plan::{Plan, Purpose, Text, Writer};
-use crate::load::settings::{Endpoint, Settings, Work};
-use crate::load::tokens::{Counter, Gauge, Local, Origin, Recipe, Server, Words};
-use crate::stats::random::Stream;
+use crate::chat::{CountedText, Estimate, Texts};
+use crate::plan::{Plan, Purpose, Text, Writer};
+use crate::settings::{Endpoint, Settings, Work};
+use crate::tokens::{Counter, Gauge, Local, Origin, Recipe, Server, Words};
+use sparkbench_stats::random::Stream;
+use sparkbench_text::error::{Error, Kind};
 
 /// Time limit of a probe, unless that of a request is shorter.
 const PROBE: Duration = Duration::from_secs(120);
@@ -59,7 +59,7 @@ pub(super) fn texts(session: &Session<'_>, settings: &Settings) -> Result<(Box<d
             ))
         }
         None => {
-            let made = !matches!(&settings.work, Work::Conversations(chat) if matches!(chat.input, crate::load::settings::ConversationInput::File(_)));
+            let made = !matches!(&settings.work, Work::Conversations(chat) if matches!(chat.input, crate::settings::ConversationInput::File(_)));
             let what = if made {
                 "lengths of generated turns are estimated, count them with --tokenizer"
             } else {

@@ -30,9 +30,9 @@ use super::secrets;
 use super::settings::Settings;
 use super::target::Target;
 use super::tokens::Recipe;
-use crate::archive::mask::Secrets;
-use crate::error::Error;
-use crate::host::Host;
+use sparkbench_archive::mask::Secrets;
+use sparkbench_host::Host;
+use sparkbench_text::error::Error;
 
 /// Receives progress messages.
 pub trait Watcher: Sync {

@@ -11,19 +11,19 @@ use std::time::Duration;
 
 use super::feed::{Feed, FeedSummary};
 use super::{Live, Session, words};
-use crate::archive::mask::{Secrets, Veil};
-use crate::error::{Error, Kind};
-use crate::host::net::{Ns, now, usage};
-use crate::load::calibrate::Calibration;
-use crate::load::certificate::{self, Evidence, STALL_MS};
-use crate::load::engine::{Control, Engine, EngineReport, Options, Progress};
-use crate::load::ranks::{Report, Whole};
-use crate::load::server::cache::PromiseOutcome;
-use crate::load::server::{CacheCheck, Scraped, Scraper, scrape};
-use crate::load::settings::{Cache, Settings, Shape, Share, Work};
-use crate::load::store::{Store, Stored};
-use crate::load::summary::{Facts, Summary};
-use crate::load::until::{self, UntilReport};
+use crate::calibrate::Calibration;
+use crate::certificate::{self, Evidence, STALL_MS};
+use crate::engine::{Control, Engine, EngineReport, Options, Progress};
+use crate::ranks::{Report, Whole};
+use crate::server::cache::PromiseOutcome;
+use crate::server::{CacheCheck, Scraped, Scraper, scrape};
+use crate::settings::{Cache, Settings, Shape, Share, Work};
+use crate::store::{Store, Stored};
+use crate::summary::{Facts, Summary};
+use crate::until::{self, UntilReport};
+use sparkbench_archive::mask::{Secrets, Veil};
+use sparkbench_host::net::{Ns, now, usage};
+use sparkbench_text::error::{Error, Kind};
 
 /// Length of the window for current rates on the screen: the last five seconds.
 const CURRENT: Ns = 5_000_000_000;
@@ -424,7 +424,7 @@ fn kept_cache(settings: &Settings, scraped: &Scraped, requests: u64, input_token
 fn evidence(
     report: &EngineReport,
     stored: &Stored,
-    counted: &crate::load::summary::Counted,
+    counted: &crate::summary::Counted,
     fed: &FeedSummary,
     settings: &Settings,
 ) -> Evidence {

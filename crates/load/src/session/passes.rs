@@ -9,9 +9,9 @@
 use std::path::Path;
 
 use super::{Loaded, Session};
-use crate::error::Error;
-use crate::load::calibrate::Calibration;
-use crate::load::settings::{Settings, Shape};
+use crate::calibrate::Calibration;
+use crate::settings::{Settings, Shape};
+use sparkbench_text::error::Error;
 
 /// One load of several.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,11 +12,11 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-use crate::error::{Error, Kind};
-use crate::host::net::Ns;
-use crate::load::order::{Next, Phase, Record, Source};
-use crate::load::schedule::Scheduler;
-use crate::load::tokens::{Counter, Row, audit};
+use crate::order::{Next, Phase, Record, Source};
+use crate::schedule::Scheduler;
+use crate::tokens::{Counter, Row, audit};
+use sparkbench_host::net::Ns;
+use sparkbench_text::error::{Error, Kind};
 
 /// A schedule whose answers are kept.
 pub(super) struct AnswerRecorder {

@@ -7,11 +7,11 @@ use std::path::Path;
 
 use super::passes::{Cell, point};
 use super::{Loaded, Session};
-use crate::error::Error;
-use crate::load::settings::{Settings, Shape};
-use crate::load::suite::{bounded, filled};
-use crate::load::summary::{IN_FLIGHT, Summary, figure};
-use crate::load::sweep::{Outcome, Point, Search};
+use crate::settings::{Settings, Shape};
+use crate::suite::{bounded, filled};
+use crate::summary::{IN_FLIGHT, Summary, figure};
+use crate::sweep::{Outcome, Point, Search};
+use sparkbench_text::error::Error;
 
 /// State of a search.
 #[derive(Debug)]
@@ -95,7 +95,7 @@ fn told(outcome: &Outcome, summary: Option<&Summary>, raised: bool) -> String {
 fn seen(value: f64, summary: &Summary) -> Point {
     let steady = summary.steady.as_ref();
     let failed = if summary.planned == 0 { 0.0 } else { summary.failed as f64 / summary.planned as f64 };
-    let slo = |goodput: &crate::load::summary::Goodput| goodput.fraction.map(|share| share >= SLO_SHARE);
+    let slo = |goodput: &crate::summary::Goodput| goodput.fraction.map(|share| share >= SLO_SHARE);
     Point {
         value,
         output_tok_s: steady.and_then(|steady| steady.output_throughput_tok_s).or(summary.output_throughput_tok_s),

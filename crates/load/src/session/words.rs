@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::feed::Feed;
 use super::known::Known;
-use crate::load::server::{cache, exact};
-use crate::load::settings::{Arrival, Settings, Shape, Work};
+use crate::server::{cache, exact};
+use crate::settings::{Arrival, Settings, Shape, Work};
 
 /// Everything that decides what is sent. Headers by their names alone. `extra_body` are the further members as they may be shown.
 pub(super) fn settings(settings: &Settings, known: &Known, feed: &Feed, extra_body: &Value) -> Value {

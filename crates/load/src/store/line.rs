@@ -5,9 +5,9 @@
 //!
 //! Seconds from the origin as a 64-bit float print with nine decimals and come back as the same nanosecond for the first 100 days.
 
-use crate::archive::manifest::RequestWire;
-use crate::host::net::{Ns, Stamp};
-use crate::load::order::{Phase, Record};
+use crate::order::{Phase, Record};
+use sparkbench_archive::manifest::RequestWire;
+use sparkbench_host::net::{Ns, Stamp};
 
 /// Word of a phase.
 pub(super) const fn phase(phase: Phase) -> &'static str {

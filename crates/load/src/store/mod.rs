@@ -27,9 +27,9 @@ pub use self::line::wire;
 pub use self::rows::{Row, Rows};
 use self::thread::Writer;
 use super::order::{Chunk, Record, Sink};
-use crate::archive::manifest::REQUESTS_FILE;
-use crate::error::Error;
-use crate::host::net::{self, Ns};
+use sparkbench_archive::manifest::REQUESTS_FILE;
+use sparkbench_host::net::{self, Ns};
+use sparkbench_text::error::Error;
 
 /// Limit for the chunks of a block. Beyond a hundred the block's head of 30 bytes is a quarter of a byte for each chunk. Ten thousand
 /// streams still take only 30 MB.

@@ -9,9 +9,9 @@
 use std::fs::File;
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 
-use crate::error::Error;
-use crate::host::net::Ns;
-use crate::load::order::{Hidden, Phase, Record, Status};
+use crate::order::{Hidden, Phase, Record, Status};
+use sparkbench_host::net::Ns;
+use sparkbench_text::error::Error;
 
 /// Bytes of a row.
 const SIZE: usize = 120;
@@ -382,7 +382,7 @@ mod tests {
 
     #[test]
     fn a_million_rows_hold_the_memory_of_a_few() {
-        let folder = crate::testing::Folder::new("rows");
+        let folder = sparkbench_testing::Folder::new("rows");
         let path = folder.join("rows");
         let mut rows = Rows::new({
             let path = path.clone();

@@ -1,10 +1,10 @@
 //! Records and chunks through the queue and the thread, onto the disk and back.
 
 use super::*;
-use crate::archive::manifest::RequestWire;
-use crate::host::net::Stamp;
-use crate::load::order::{Asked, ChunkKind, Phase, Status, Turn, Usage};
-use crate::testing::Folder;
+use crate::order::{Asked, ChunkKind, Phase, Status, Turn, Usage};
+use sparkbench_archive::manifest::RequestWire;
+use sparkbench_host::net::Stamp;
+use sparkbench_testing::Folder;
 
 fn folder(name: &str) -> Folder {
     Folder::new(&format!("store-{name}"))

@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use super::chunks::{self, END, Encoder, header};
 use super::{BLOCK, Batch, Ended, Part, Rows, Stored, line};
-use crate::error::Error;
-use crate::host::net::Ns;
-use crate::load::order::{Chunk, Phase};
+use crate::order::{Chunk, Phase};
+use sparkbench_host::net::Ns;
+use sparkbench_text::error::Error;
 
 /// After this long a pause the buffer goes to disk, so that a crash loses little of a slow load.
 const IDLE: Duration = Duration::from_millis(500);

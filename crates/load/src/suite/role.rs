@@ -4,10 +4,10 @@
 //! Not here: the cells of a preset (see `matrix`), the steps of a search (see `sweep`).
 
 use super::{Planned, bounded};
-use crate::load::matrix::{self, Preset, WARMUP_PASSES};
-use crate::load::settings::{Settings, Shape, Work};
-use crate::load::sweep::Search;
-use crate::plan::Reader;
+use crate::matrix::{self, Preset, WARMUP_PASSES};
+use crate::settings::{Settings, Shape, Work};
+use crate::sweep::Search;
+use sparkbench_plan::Reader;
 
 /// Limit for warm-up passes. More are taken for a typing error.
 const WARMUPS_MAX: i64 = 100;

@@ -1,8 +1,8 @@
 //! Tables as people write them.
 
 use super::*;
-use crate::load::sweep::Search;
-use crate::plan::{Faults, Kinds, Suite};
+use crate::sweep::Search;
+use sparkbench_plan::{Faults, Kinds, Suite};
 
 /// Reads the keys of a table, and what is wrong with them.
 fn table(text: &str) -> (Vec<Planned>, Vec<String>) {
@@ -12,7 +12,7 @@ fn table(text: &str) -> (Vec<Planned>, Vec<String>) {
     let mut faults = Faults::default();
     let mut keys = suite.environments[0].reader(&mut faults);
     keys.ignore(&["kind"]);
-    let planned = read(&mut keys, Path::new(crate::ROOT));
+    let planned = read(&mut keys, Path::new(sparkbench_testing::ROOT));
     keys.finish();
     let faults = faults.sorted().iter().map(|fault| format!("{}: {}", fault.key, fault.what)).collect();
     (planned, faults)
@@ -42,7 +42,7 @@ fn every_setting_stands_under_its_own_name() {
          headers = { X-Team = 'lab' }\napi_key_env = 'KEY'\ntokenizer = 'Cargo.toml'\ntoken_ids = true\ncontinuous_usage = true\n\
          slos = { ttft_ms = 200, tpot_ms = 50, e2e_ms = 5000 }\ninsecure = true\nca_file = 'LICENSE'",
     );
-    let root = Path::new(crate::ROOT);
+    let root = Path::new(sparkbench_testing::ROOT);
     let settings = Settings {
         endpoint: Endpoint::Completions,
         model: Some("m".into()),

@@ -7,8 +7,8 @@
 
 use toml::{Table, Value};
 
-use crate::load::server::{cache, exact};
-use crate::load::settings::{Arrival, ConversationInput, Conversations, Lengths, Sampling, Settings, Shape, Work};
+use crate::server::{cache, exact};
+use crate::settings::{Arrival, ConversationInput, Conversations, Lengths, Sampling, Settings, Shape, Work};
 
 /// The table. Headers are left out: their values may be secrets.
 pub fn write(settings: &Settings) -> Table {

@@ -31,7 +31,8 @@ impl Cell {
     pub fn across(&self, pointer: &str) -> Option<Across> {
         let values: Vec<f64> =
             self.passes.iter().filter_map(|pass| pass.pointer(pointer).and_then(Value::as_f64)).collect();
-        (!values.is_empty()).then(|| Across { mean: crate::stats::mean(&values), sd: crate::stats::sd(&values) })
+        (!values.is_empty())
+            .then(|| Across { mean: sparkbench_stats::mean(&values), sd: sparkbench_stats::sd(&values) })
     }
 
     /// Sum of a count over all passes.

@@ -17,9 +17,9 @@ use super::{
     Before, Counted, ERRORS_MAX, Facts, Goal, Goodput, ISL_OFF_PCT, Lengths, Metric, ONE_TOKEN_SHARE, SCHEMA, Steady,
     Summary, TokenSource, Tool,
 };
-use crate::error::Error;
-use crate::load::certificate::{Client, Lags};
-use crate::load::store::{Row, Rows, Stored};
+use crate::certificate::{Client, Lags};
+use crate::store::{Row, Rows, Stored};
+use sparkbench_text::error::Error;
 
 /// The mean gap between chunks from which on bursts are looked for: below it, chunks arrive as fast as they can be written.
 const BURST_MEAN_MS: f64 = 1.0;
@@ -389,7 +389,7 @@ fn invalid(totals: &Totals) -> Vec<String> {
         let what = if cancelled == 1 { "request was" } else { "requests were" };
         because.push(format!("{cancelled} {what} cancelled when the load was stopped"));
     }
-    if let Some(unsent) = totals.errors.get(crate::load::order::Status::NotSent.word()) {
+    if let Some(unsent) = totals.errors.get(crate::order::Status::NotSent.word()) {
         because.push(format!("{unsent} {} never sent", if *unsent == 1 { "request was" } else { "requests were" }));
     }
     because

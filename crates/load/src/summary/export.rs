@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::points;
 use super::text::figure;
-use crate::escape;
+use sparkbench_text::escape;
 
 /// Figures of a summary with their own statistics.
 const METRICS: [&str; 4] = ["ttft_ms", "tpot_ms", "itl_ms", "e2e_latency_ms"];

@@ -37,9 +37,9 @@ use super::schedule::gaps::Fit;
 use super::settings::{Arrival, Settings, Shape, Slos};
 use super::store::Stored;
 use super::until::UntilReport;
-use crate::archive::mask::Veil;
-use crate::error::Error;
-use crate::host::net::Ns;
+use sparkbench_archive::mask::Veil;
+use sparkbench_host::net::Ns;
+use sparkbench_text::error::Error;
 
 /// Basis of the steady part of a closed loop: every place is taken.
 pub(crate) const IN_FLIGHT: &str = "in-flight";

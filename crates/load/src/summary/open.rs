@@ -5,11 +5,11 @@
 
 use super::pass::ms;
 use super::window::Window;
-use crate::error::Error;
-use crate::load::schedule::gaps::{Fit, fit};
-use crate::load::settings::Arrival;
-use crate::load::store::Rows;
-use crate::load::sweep;
+use crate::schedule::gaps::{Fit, fit};
+use crate::settings::Arrival;
+use crate::store::Rows;
+use crate::sweep;
+use sparkbench_text::error::Error;
 
 /// Slices of the window for the growth of requests in flight: twice what the test of a trend needs at least.
 const SLICES: usize = 16;

@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::samples::Samples;
 use super::window::Window;
-use crate::archive::manifest::Delivery;
-use crate::error::Error;
-use crate::host::net::Ns;
-use crate::load::order::{Hidden, Status};
-use crate::load::store::{Row, Rows, Stored};
+use crate::order::{Hidden, Status};
+use crate::store::{Row, Rows, Stored};
+use sparkbench_archive::manifest::Delivery;
+use sparkbench_host::net::Ns;
+use sparkbench_text::error::Error;
 
 /// `later - earlier` in milliseconds, below zero where it is the other way round.
 pub(super) fn ms(later: Option<Ns>, earlier: Option<Ns>) -> Option<f64> {

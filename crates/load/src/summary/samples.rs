@@ -12,7 +12,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use super::definitions::Definition;
-use crate::stats;
+use sparkbench_stats as stats;
 
 /// Values kept one by one, 16 MB.
 pub const EXACT: usize = 2_000_000;

@@ -1,11 +1,11 @@
 //! Every figure against values worked by hand, and the corners: nothing, one token, all failed, no usage.
 
 use super::*;
-use crate::host::net::{Ns, Stamp};
-use crate::load::certificate::{Evidence, judge};
-use crate::load::order::{Asked, Chunk, ChunkKind, Phase, Record, Sink as _, Status, Usage};
-use crate::load::settings::{Arrival, Share};
-use crate::load::store::Store;
+use crate::certificate::{Evidence, judge};
+use crate::order::{Asked, Chunk, ChunkKind, Phase, Record, Sink as _, Status, Usage};
+use crate::settings::{Arrival, Share};
+use crate::store::Store;
+use sparkbench_host::net::{Ns, Stamp};
 
 const ORIGIN: Ns = 50_000_000_000;
 
@@ -57,7 +57,7 @@ fn failed(index: u64, sent: f64, end: f64, status: Status) -> (Record, Vec<Chunk
 }
 
 fn count(name: &str, facts: Facts, requests: Vec<(Record, Vec<Chunk>)>) -> Counted {
-    let folder = crate::testing::Folder::new(&format!("summary-{name}"));
+    let folder = sparkbench_testing::Folder::new(&format!("summary-{name}"));
     let (mut sink, handle) = Store::scratch(&folder, ORIGIN).unwrap();
     for (record, chunks) in requests {
         sink.chunks(record.index, 0, &chunks);
@@ -367,7 +367,7 @@ fn example(colour: bool, width: usize) -> (Summary, String) {
 fn the_summary_reads_as_the_golden_files_show() {
     let (summary, wide) = example(false, 140);
     let (_, narrow) = example(false, 80);
-    let folder = std::path::Path::new(crate::ROOT).join("tests/golden/load");
+    let folder = std::path::Path::new(sparkbench_testing::ROOT).join("tests/golden/load");
     let json = summary.json().replace(env!("CARGO_PKG_VERSION"), "VERSION");
     for (name, found) in [("summary.json", &json), ("summary.txt", &wide), ("summary-narrow.txt", &narrow)] {
         let path = folder.join(name);
@@ -398,7 +398,7 @@ fn a_definition_has_one_meaning() {
 
 #[test]
 fn the_manual_has_the_table_of_definitions() {
-    let path = std::path::Path::new(crate::ROOT).join("docs/load-figures.md");
+    let path = std::path::Path::new(sparkbench_testing::ROOT).join("docs/load-figures.md");
     let manual = std::fs::read_to_string(&path).unwrap();
     let table = definitions::markdown();
     let (before, rest) = manual.split_once("| figure |").unwrap();

@@ -6,7 +6,7 @@
 //! Time is cut into [`BINS`] equal bins, each with the exact mean of its requests in flight. The window goes from the first to the last bin
 //! that reaches the target, so it begins and ends between two bins. On a run of ten minutes that is exact within 10 ms.
 
-use crate::host::net::Ns;
+use sparkbench_host::net::Ns;
 
 /// Bins of a run: 1 MB, and a resolution of 15 millionths of the run.
 const BINS: usize = 65_536;

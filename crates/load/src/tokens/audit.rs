@@ -6,7 +6,7 @@
 //! For answers, a difference of more than 1 % between the server's count and ours is a deviation. For prompts, the median of the reported
 //! lengths may differ by at most 2 % from the request (rows E and M of the definitions).
 
-use crate::stats::quantile_sorted;
+use sparkbench_stats::quantile_sorted;
 
 /// Deviation of an answer's two counts from which on it is off.
 pub(super) const OUTPUT_OFF: f64 = 0.01;
@@ -70,7 +70,7 @@ pub(crate) fn audit(rows: impl IntoIterator<Item = Row>) -> Audit {
             overheads.push(f64::from(reported) - f64::from(sent));
         }
     }
-    let median = |values: &[f64]| (!values.is_empty()).then(|| quantile_sorted(&crate::stats::sorted(values), 0.5));
+    let median = |values: &[f64]| (!values.is_empty()).then(|| quantile_sorted(&sparkbench_stats::sorted(values), 0.5));
     let share = |count: usize, of: usize| (of > 0).then(|| count as f64 / of as f64);
     found.outputs_off = share(off, found.outputs);
     found.osl_differs = share(differs, stated);

@@ -7,8 +7,8 @@
 //! straight line. A line that fits badly says that words do not cost the same each, and then so does the residual.
 
 use super::{Counter, Origin};
-use crate::error::Error;
-use crate::load::plan::{Purpose, Text, Writer};
+use crate::plan::{Purpose, Text, Writer};
+use sparkbench_text::error::Error;
 
 /// Words of the probes.
 const PROBES: [u32; 3] = [16, 128, 512];

@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use super::{Counter, Origin};
-use crate::archive::given::refuse_endless;
-use crate::error::Error;
+use sparkbench_archive::given::refuse_endless;
+use sparkbench_text::error::Error;
 
 /// Counts with a `tokenizer.json`. The only home of the crate that reads it.
 pub(crate) struct Local(tokenizers::Tokenizer);

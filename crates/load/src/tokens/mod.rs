@@ -23,7 +23,7 @@ pub(crate) use gauge::Gauge;
 pub(crate) use local::Local;
 pub(crate) use recipe::Recipe;
 
-use crate::error::Error;
+use sparkbench_text::error::Error;
 
 /// Who counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

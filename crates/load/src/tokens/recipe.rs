@@ -11,8 +11,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{Counter, Gauge, Origin};
-use crate::error::Error;
-use crate::load::plan::{Head, Plan, Purpose, Text, Writer, all_words};
+use crate::plan::{Head, Plan, Purpose, Text, Writer, all_words};
+use sparkbench_text::error::Error;
 
 /// Times that a text is corrected.
 const ROUNDS: u32 = 4;
@@ -71,7 +71,7 @@ impl Recipe {
                     let own = counter.count(&point.text)?.unwrap_or(0);
                     over.push(f64::from(point.tokens) - f64::from(own));
                 }
-                (!over.is_empty()).then(|| crate::stats::mean(&over))
+                (!over.is_empty()).then(|| sparkbench_stats::mean(&over))
             }
         };
         Ok(Self {

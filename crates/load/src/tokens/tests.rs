@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::load::plan::{Entry, Plan, PlanInput, PromptSpec, Writer};
-use crate::load::settings::{Lengths, Prefix, Settings, Work};
+use crate::plan::{Entry, Plan, PlanInput, PromptSpec, Writer};
+use crate::settings::{Lengths, Prefix, Settings, Work};
 
 /// A word is a token.
 const PLAIN: &str = r#"{"version": "1.0", "truncation": {"direction": "Right", "max_length": 8, "strategy": "LongestFirst", "stride": 0},

@@ -23,7 +23,7 @@ use super::fault::Fault;
 use super::parse::parse;
 use super::raw::Raw;
 use super::shape::Shapes;
-use crate::load::order::{ChunkKind, Usage};
+use crate::order::{ChunkKind, Usage};
 
 /// Longest error text that is kept, characters.
 pub(crate) const ERROR_LIMIT: usize = 300;

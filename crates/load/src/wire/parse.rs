@@ -8,7 +8,7 @@ use super::fault::{Fault, excerpt, one_line};
 use super::json::{Bad, Cursor, Kind, whole};
 use super::raw::Raw;
 use super::shape::{Fill, Notes, digits};
-use crate::load::order::{ChunkKind, Usage};
+use crate::order::{ChunkKind, Usage};
 
 /// Reads the data of one event from beginning to end. With `notes` of its places where it is JSON.
 pub(super) fn parse<'a>(data: &'a [u8], notes: &mut Option<Notes>) -> Result<Delta<'a>, Fault> {

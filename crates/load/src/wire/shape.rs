@@ -24,7 +24,7 @@ use std::borrow::Cow;
 use super::delta::Delta;
 use super::json::whole;
 use super::raw::Raw;
-use crate::load::order::{ChunkKind, Usage};
+use crate::order::{ChunkKind, Usage};
 
 /// Most holes of a shape. An event with more is not learnt.
 const HOLES: usize = 8;

@@ -4,7 +4,7 @@ use super::fault::excerpt;
 use super::json::{Bad, Cursor};
 use super::shape::Shapes;
 use super::*;
-use crate::load::order::{ChunkKind, Usage};
+use crate::order::{ChunkKind, Usage};
 
 /// Content of a response: its head, its body, its state.
 fn respond(text: &str) -> (Option<Head>, String, Result<Fed, Fault>) {

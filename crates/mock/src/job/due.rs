@@ -3,8 +3,8 @@
 //! In:  how many there were, times and kinds of the [`Job`].  Out: [`Next`].
 //! Not here: their bytes (see `piece`, `event`).
 
-use crate::host::net::Ns;
-use crate::mock::shape::Pieces;
+use crate::shape::Pieces;
+use sparkbench_host::net::Ns;
 
 use super::{Job, Next, Phase};
 

@@ -5,8 +5,8 @@
 
 use std::io::Write as _;
 
-use crate::mock::http::{error_body, push_chunk};
-use crate::mock::shape::{Ending, Extras, Framing, Reply, When};
+use crate::http::{error_body, push_chunk};
+use crate::shape::{Ending, Extras, Framing, Reply, When};
 
 use super::{End, Job, Next, Phase, Step};
 

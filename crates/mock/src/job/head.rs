@@ -5,10 +5,10 @@
 
 use std::io::Write as _;
 
-use crate::mock::http::{error_body, push_number, push_response, push_status};
-use crate::mock::settings::ReasoningKey;
-use crate::mock::shape::{Extras, Framing, Pieces, ROLE_NS, Reply};
-use crate::mock::text::{plain_word, word};
+use crate::http::{error_body, push_number, push_response, push_status};
+use crate::settings::ReasoningKey;
+use crate::shape::{Extras, Framing, Pieces, ROLE_NS, Reply};
+use crate::text::{plain_word, word};
 
 use super::{End, Job, Next, Phase};
 

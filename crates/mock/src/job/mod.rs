@@ -18,7 +18,7 @@ mod piece;
 
 use std::io::Write as _;
 
-use crate::host::net::Ns;
+use sparkbench_host::net::Ns;
 
 use super::ask::Ask;
 use super::settings::ReasoningKey;

@@ -3,10 +3,10 @@
 //! In:  numbers of tokens.  Out: members of JSON.
 //! Not here: lines and chunks (see `event`), the words (see `text`).
 
-use crate::mock::http::push_number;
-use crate::mock::settings::ReasoningKey;
-use crate::mock::shape::Pieces;
-use crate::mock::text::{plain_word, word};
+use crate::http::push_number;
+use crate::settings::ReasoningKey;
+use crate::shape::Pieces;
+use crate::text::{plain_word, word};
 
 use super::Job;
 

@@ -6,10 +6,10 @@
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-use crate::host::net::{Interest, Ns, Stamp, Stream, now};
-use crate::mock::http::Head;
-use crate::mock::job::{End, Job, Next};
-use crate::mock::truth::Truth;
+use crate::http::Head;
+use crate::job::{End, Job, Next};
+use crate::truth::Truth;
+use sparkbench_host::net::{Interest, Ns, Stamp, Stream, now};
 
 use super::{LISTENER_SLOT, Server};
 

@@ -26,8 +26,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
 
-use crate::error::{Error, Kind};
-use crate::host::net::{self, Interest, Listener, Ns, Poller, Ready, Stream, Waker, limits, now};
+use sparkbench_host::net::{self, Interest, Listener, Ns, Poller, Ready, Stream, Waker, limits, now};
+use sparkbench_text::error::{Error, Kind};
 
 use self::conn::{Conn, ConnAction, Slot};
 use super::cache::Cache;

@@ -3,13 +3,13 @@
 //! In:  an [`Ask`], how its answer ended.  Out: a [`Job`] that begins, a [`Truth`] in the book, the next in the queue.
 //! Not here: the bytes of an answer (see `job`), their way to the socket (see `write`).
 
-use crate::host::net::{Ns, clock, now};
-use crate::mock::ask::Ask;
-use crate::mock::http::Head;
-use crate::mock::job::{End, Job, Next, Setting};
-use crate::mock::metrics::Counts;
-use crate::mock::shape::IDLE_NS;
-use crate::mock::truth::{Outcome, Truth};
+use crate::ask::Ask;
+use crate::http::Head;
+use crate::job::{End, Job, Next, Setting};
+use crate::metrics::Counts;
+use crate::shape::IDLE_NS;
+use crate::truth::{Outcome, Truth};
+use sparkbench_host::net::{Ns, clock, now};
 
 use super::conn::{Active, Conn, ConnAction};
 use super::{Server, Todo};

@@ -3,12 +3,12 @@
 //! In:  bytes of a connection.  Out: whole responses. A request to the model goes to `place`.
 //! Not here: how bytes become a request (see `http`, `ask`), streams (see `write`).
 
-use crate::host::net::{Received, now};
-use crate::mock::ask::{self, Ask, Refusal};
-use crate::mock::http::{self, Head, Route, error_body, push_response};
-use crate::mock::job::End;
-use crate::mock::metrics;
-use crate::mock::truth::{Outcome, Truth};
+use crate::ask::{self, Ask, Refusal};
+use crate::http::{self, Head, Route, error_body, push_response};
+use crate::job::End;
+use crate::metrics;
+use crate::truth::{Outcome, Truth};
+use sparkbench_host::net::{Received, now};
 
 use super::conn::{Conn, ConnAction};
 use super::{READ_BYTES, Server};

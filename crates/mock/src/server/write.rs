@@ -5,10 +5,10 @@
 
 use std::collections::VecDeque;
 
-use crate::host::net::{Interest, Ns, now};
-use crate::mock::job::{End, Next, Step};
-use crate::mock::shape::{CUT_NS, Cut, HEAD_LINE_NS, Reply};
-use crate::mock::truth::Truth;
+use crate::job::{End, Next, Step};
+use crate::shape::{CUT_NS, Cut, HEAD_LINE_NS, Reply};
+use crate::truth::Truth;
+use sparkbench_host::net::{Interest, Ns, now};
 
 use super::conn::{Active, Conn, ConnAction, Cutting, Mark};
 use super::{Server, Todo};

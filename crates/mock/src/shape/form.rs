@@ -3,7 +3,7 @@
 //! In:  nothing.  Out: [`Form`] and its parts, the pauses that go with some of them.
 //! Not here: which forms have a name (see `list`), what a client should make of them (see [`super::Expect`]).
 
-use crate::host::net::Ns;
+use sparkbench_host::net::Ns;
 
 /// How an answer is made.
 #[derive(Debug, Clone, Copy)]

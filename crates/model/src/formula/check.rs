@@ -18,8 +18,8 @@ use super::unit::Unit;
 use super::words::{self, Aggregate, FIELDS, FUNCTIONS, Function, SERVER_FUNCTIONS, SETTINGS};
 use super::work_out::{self, Source};
 use super::{Fault, ServerFigure, ServerWhat, TEXT_MAX};
-use crate::model::Metric;
-use crate::plan::nearest;
+use crate::Metric;
+use sparkbench_text::nearest::nearest;
 
 /// A checked expression.
 #[derive(Debug, Clone, PartialEq)]

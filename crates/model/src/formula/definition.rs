@@ -8,7 +8,7 @@ use regex::{Regex, RegexBuilder};
 use super::unit::Unit;
 use super::words::{self, Aggregate};
 use super::{Fault, Formula};
-use crate::model::{CustomMetric, Metric};
+use crate::{CustomMetric, Metric};
 
 /// Largest compiled pattern, bytes: far above any that a person writes, far below what would slow reading. Matching takes time linear in
 /// the text whatever the pattern.

@@ -9,7 +9,7 @@
 use super::ServerFigure;
 use super::check::{Node, Operator};
 use super::words::{Aggregate, FIELDS, Function};
-use crate::stats::quantile::{quantile_sorted, sorted};
+use sparkbench_stats::quantile::{quantile_sorted, sorted};
 
 /// The measured requests of a run, in the order of sending.
 #[derive(Debug, Clone, Default, PartialEq)]

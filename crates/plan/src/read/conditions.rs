@@ -3,8 +3,8 @@
 //! In:  tables of a suite.  Out: settings of `run`, with the defaults where a key is absent.
 //! Not here: taking readings.
 
-use crate::plan::cells::glob;
-use crate::plan::{Faults, Gates, PageCache, Privacy, Reader, Retention, Settings, TelemetrySettings, Watchdogs};
+use crate::cells::glob;
+use crate::{Faults, Gates, PageCache, Privacy, Reader, Retention, Settings, TelemetrySettings, Watchdogs};
 
 /// A day, seconds.
 const DAY_S: f64 = 86_400.0;

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::Metric;
-use crate::model::metric::Direction;
-use crate::plan::nearest::did_you_mean;
-use crate::plan::{Faults, Hypothesis, Reader, Settings};
+use crate::{Faults, Hypothesis, Reader, Settings};
+use sparkbench_model::Metric;
+use sparkbench_model::metric::Direction;
+use sparkbench_text::nearest::did_you_mean;
 
 use super::parts::listed;
 
@@ -134,7 +134,9 @@ fn unknown(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::report::VerdictKind::{Equivalent, Faster, Inconclusive, Less, More, NotComparable, Slower};
+    use sparkbench_verdict::report::VerdictKind::{
+        Equivalent, Faster, Inconclusive, Less, More, NotComparable, Slower,
+    };
 
     #[test]
     fn the_verdicts_that_may_be_expected_are_those_of_the_analysis() {

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::formula::definition::check;
-use crate::model::metric::Direction;
-use crate::model::{CustomMetric, custom};
-use crate::plan::settings::Value;
-use crate::plan::{Faults, Settings};
+use crate::settings::Value;
+use crate::{Faults, Settings};
+use sparkbench_model::formula::definition::check;
+use sparkbench_model::metric::Direction;
+use sparkbench_model::{CustomMetric, custom};
 
 const DIRECTIONS: [(&str, Direction); 3] = [
     ("lower_is_better", Direction::LowerIsBetter),

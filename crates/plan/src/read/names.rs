@@ -8,9 +8,9 @@
 
 use super::NAME_MAX;
 use super::parts::LABEL_MAX;
-use crate::archive::hash;
-use crate::ingest::slug;
-use crate::plan::suite::NO_MODEL;
+use crate::suite::NO_MODEL;
+use sparkbench_archive::hash;
+use sparkbench_text::slug::slug;
 
 /// Digits of the hash: 32 bits. Among a thousand names that share a slug, two get one label with a chance of 1 in 8,600.
 const HASH_DIGITS: usize = 8;

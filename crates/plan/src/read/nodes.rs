@@ -3,8 +3,8 @@
 //! In:  the table of a suite.  Out: [`Nodes`].
 //! Not here: which machines a file or Avahi names (see `run::nodes`).
 
-use crate::plan::suite::{Launcher, NodeSource, Nodes};
-use crate::plan::{Faults, Settings};
+use crate::suite::{Launcher, NodeSource, Nodes};
+use crate::{Faults, Settings};
 
 /// How `ssh` is called unless the suite says otherwise: without questions, and without waiting for a machine that is off.
 pub(super) const SSH: &str = "ssh -o BatchMode=yes -o ConnectTimeout=5";

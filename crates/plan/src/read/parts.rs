@@ -5,12 +5,12 @@
 
 use toml::de::{DeTable, DeValue};
 
-use crate::ingest::slug;
-use crate::plan::cells::{Chooser, Restrictions, glob};
-use crate::plan::nearest::did_you_mean;
-use crate::plan::settings::{Entry, Value};
-use crate::plan::suite::NO_MODEL;
-use crate::plan::{Faults, Model, PageCache, Part, Settings, Skip, Suite};
+use crate::cells::{Chooser, Restrictions, glob};
+use crate::settings::{Entry, Value};
+use crate::suite::NO_MODEL;
+use crate::{Faults, Model, PageCache, Part, Settings, Skip, Suite};
+use sparkbench_text::nearest::did_you_mean;
+use sparkbench_text::slug::slug;
 
 /// Longest label: three of them, a position and a repeat make the name of a run.
 pub(super) const LABEL_MAX: usize = 60;

@@ -3,10 +3,10 @@
 //! In:  the table.  Out: the most repeats of a cell, and the design that `campaign.json` fixes.
 //! Not here: boundaries (see `stats::sequential`), what happens at a look (see `run`).
 
-use crate::model::SequentialDesign;
-use crate::plan::settings::Value;
-use crate::plan::{Faults, Reader, Settings};
-use crate::stats::sequential::{Design, LOOKS_MAX, Spending};
+use crate::settings::Value;
+use crate::{Faults, Reader, Settings};
+use sparkbench_model::SequentialDesign;
+use sparkbench_stats::sequential::{Design, LOOKS_MAX, Spending};
 
 use super::REPEATS_MAX;
 

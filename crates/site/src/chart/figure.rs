@@ -7,7 +7,7 @@ use super::element::Anchor;
 use super::text;
 
 /// Stylesheet of every chart: colours of both themes, dashes, print and forced colours. Embed once per page.
-pub const STYLE: &str = include_str!("../../static/chart.css");
+pub const STYLE: &str = include_str!("../../../../static/chart.css");
 
 /// Most marks in one drawing. More are thinned out.
 pub(crate) const MARKS: usize = 2_000;

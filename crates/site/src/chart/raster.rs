@@ -27,7 +27,11 @@ struct Glyph {
 }
 
 static GLYPHS: LazyLock<BTreeMap<char, Glyph>> = LazyLock::new(|| {
-    include_str!("../../static/card.glyphs").lines().filter(|line| !line.starts_with('#')).filter_map(glyph).collect()
+    include_str!("../../../../static/card.glyphs")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(glyph)
+        .collect()
 });
 
 /// One line of the file: code point, advance, path.

@@ -7,7 +7,7 @@
 //!
 //! Source: Adobe Font Metrics for Helvetica (core 14 fonts), character widths in thousandths.
 
-use crate::escape::file_name;
+use sparkbench_text::escape::file_name;
 
 /// Widths of U+0020 to U+007E in thousandths of the font size.
 const WIDTHS: [u16; 95] = [

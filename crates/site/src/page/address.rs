@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::index::{Site, slug};
-use crate::escape::file_name;
-use crate::verdict::report::{Analysis, Comparison};
+use sparkbench_text::escape::file_name;
+use sparkbench_verdict::report::{Analysis, Comparison};
 
 /// Name of a cell without a workload in its address.
 const NO_WORKLOAD: &str = "all";

@@ -15,11 +15,11 @@ use super::template_fault;
 use super::words::{self, Badge, metric};
 use crate::chart::bland_altman::{Level, Point};
 use crate::chart::{BlandAltman, Layouts};
-use crate::model::within;
-use crate::verdict::across::agreement::TRUTH;
-use crate::verdict::number::list;
-use crate::verdict::report::across::{Agreeing, AgreementMetric, AgreementPair, AgreementTable, Ranged};
-use crate::verdict::report::{CampaignReport, Interval};
+use sparkbench_model::within;
+use sparkbench_verdict::across::agreement::TRUTH;
+use sparkbench_verdict::number::list;
+use sparkbench_verdict::report::across::{Agreeing, AgreementMetric, AgreementPair, AgreementTable, Ranged};
+use sparkbench_verdict::report::{CampaignReport, Interval};
 
 const ROOT: &str = "../";
 /// The load client of this program.

@@ -9,8 +9,8 @@ use super::index::Site;
 use super::number;
 use super::sheet::{Cell, Sheet, figures, words};
 use super::words::counted;
-use crate::verdict::report::across::{CellName, Sweep};
-use crate::verdict::report::{CampaignReport, EssentialCell, Estimate, MeasuredRow};
+use sparkbench_verdict::report::across::{CellName, Sweep};
+use sparkbench_verdict::report::{CampaignReport, EssentialCell, Estimate, MeasuredRow};
 
 /// The content in place of comparisons.
 pub(super) struct Alone {

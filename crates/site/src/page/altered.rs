@@ -5,8 +5,8 @@
 //! Not here: finding them (see `archive`).
 
 use super::words::{self, Badge, counted};
-use crate::model::Altered;
-use crate::verdict::report::Severity;
+use sparkbench_model::Altered;
+use sparkbench_verdict::report::Severity;
 
 /// Files that a box names. The page of data has all.
 const MOST: usize = 12;
@@ -82,7 +82,7 @@ fn pieces(altered: &Altered) -> Vec<Piece> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Alteration;
+    use sparkbench_model::Alteration;
 
     #[test]
     fn hashes_are_cut_short_and_names_are_not() {

@@ -8,9 +8,9 @@ use super::front;
 use super::index::Site;
 use crate::chart::badge::{Tone, badge};
 use crate::chart::card::Card;
-use crate::error::Error;
-use crate::verdict::badge::{self, Badge};
-use crate::verdict::report::{CampaignReport, VerdictKind};
+use sparkbench_text::error::Error;
+use sparkbench_verdict::badge::{self, Badge};
+use sparkbench_verdict::report::{CampaignReport, VerdictKind};
 
 /// The badge on its campaign's page.
 pub(super) struct Embed {

@@ -17,7 +17,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use super::index::Site;
 use super::memory::Sheet;
 use super::{Page, data, export, settle, template_fault};
-use crate::error::Error;
+use sparkbench_text::error::Error;
 
 /// Where it lies.
 pub(super) const PATH: &str = "data/site.zip";

@@ -6,7 +6,7 @@
 use super::index::{Link, Site};
 use super::number::{count, fixed, plain};
 use super::words::{self, Badge, counted};
-use crate::verdict::report::{CalibrationArm, CalibrationReport};
+use sparkbench_verdict::report::{CalibrationArm, CalibrationReport};
 
 /// Outcome of one campaign.
 pub(super) struct CampaignView {

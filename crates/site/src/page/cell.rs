@@ -18,8 +18,8 @@ use super::stable::GridView;
 use super::template_fault;
 use super::words::{self, Badge};
 use crate::chart::spread::BOX_FROM;
-use crate::verdict::report::across::Place;
-use crate::verdict::report::{CampaignReport, Comparison, Group, RunReport};
+use sparkbench_verdict::report::across::Place;
+use sparkbench_verdict::report::{CampaignReport, Comparison, Group, RunReport};
 
 const ROOT: &str = "../../../../";
 

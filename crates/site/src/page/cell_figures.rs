@@ -12,9 +12,9 @@ use crate::chart::bars::{self, Bars};
 use crate::chart::shift::{self, Shift};
 use crate::chart::slope::{self, Slope};
 use crate::chart::{Ecdf, ecdf};
-use crate::model::within;
-use crate::verdict::mark::{self, Marker};
-use crate::verdict::report::{Comparison, Group, Interval, RunReport, ShiftReport};
+use sparkbench_model::within;
+use sparkbench_verdict::mark::{self, Marker};
+use sparkbench_verdict::report::{Comparison, Group, Interval, RunReport, ShiftReport};
 
 /// Largest over least value from which a distribution is drawn on a logarithmic scale.
 const LOG_FROM: f64 = 30.0;

@@ -10,7 +10,7 @@ use super::kind::{Draft, Drawn, Kind};
 use super::shell::Shell;
 use super::template_fault;
 use crate::chart::CHARTS;
-use crate::error::{Error, Kind as Fault};
+use sparkbench_text::error::{Error, Kind as Fault};
 
 #[derive(Template)]
 #[template(path = "charts.html")]
@@ -29,23 +29,23 @@ struct KindView {
 
 /// Examples by the name of their chart: invented numbers, in the shape that the chart reads.
 const EXAMPLES: &[(&str, &str)] = &[
-    ("bars", include_str!("../../templates/examples/bars.json")),
-    ("bland_altman", include_str!("../../templates/examples/bland_altman.json")),
-    ("ecdf", include_str!("../../templates/examples/ecdf.json")),
-    ("forest", include_str!("../../templates/examples/forest.json")),
-    ("frontier", include_str!("../../templates/examples/frontier.json")),
-    ("heatmap", include_str!("../../templates/examples/heatmap.json")),
-    ("looks", include_str!("../../templates/examples/looks.json")),
-    ("memory_stack", include_str!("../../templates/examples/memory_stack.json")),
-    ("request_timeline", include_str!("../../templates/examples/request_timeline.json")),
-    ("roofline", include_str!("../../templates/examples/roofline.json")),
-    ("run_order", include_str!("../../templates/examples/run_order.json")),
-    ("series", include_str!("../../templates/examples/series.json")),
-    ("shift", include_str!("../../templates/examples/shift.json")),
-    ("slope", include_str!("../../templates/examples/slope.json")),
-    ("spread", include_str!("../../templates/examples/spread.json")),
-    ("sweep", include_str!("../../templates/examples/sweep.json")),
-    ("timeline_heatmap", include_str!("../../templates/examples/timeline_heatmap.json")),
+    ("bars", include_str!("../../../../templates/examples/bars.json")),
+    ("bland_altman", include_str!("../../../../templates/examples/bland_altman.json")),
+    ("ecdf", include_str!("../../../../templates/examples/ecdf.json")),
+    ("forest", include_str!("../../../../templates/examples/forest.json")),
+    ("frontier", include_str!("../../../../templates/examples/frontier.json")),
+    ("heatmap", include_str!("../../../../templates/examples/heatmap.json")),
+    ("looks", include_str!("../../../../templates/examples/looks.json")),
+    ("memory_stack", include_str!("../../../../templates/examples/memory_stack.json")),
+    ("request_timeline", include_str!("../../../../templates/examples/request_timeline.json")),
+    ("roofline", include_str!("../../../../templates/examples/roofline.json")),
+    ("run_order", include_str!("../../../../templates/examples/run_order.json")),
+    ("series", include_str!("../../../../templates/examples/series.json")),
+    ("shift", include_str!("../../../../templates/examples/shift.json")),
+    ("slope", include_str!("../../../../templates/examples/slope.json")),
+    ("spread", include_str!("../../../../templates/examples/spread.json")),
+    ("sweep", include_str!("../../../../templates/examples/sweep.json")),
+    ("timeline_heatmap", include_str!("../../../../templates/examples/timeline_heatmap.json")),
 ];
 
 /// How to read these charts.

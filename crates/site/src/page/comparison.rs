@@ -5,10 +5,10 @@
 
 use super::number::{self, ABSENT, decimals, fixed, p, plain, signed};
 use super::words::{self, Badge};
-use crate::model::within;
-use crate::verdict::number::decimals as sentence_decimals;
-use crate::verdict::report::{Comparison, Interval, TReport};
-use crate::verdict::stability;
+use sparkbench_model::within;
+use sparkbench_verdict::number::decimals as sentence_decimals;
+use sparkbench_verdict::report::{Comparison, Interval, TReport};
+use sparkbench_verdict::stability;
 
 /// One row of numbers.
 pub(super) struct RowView {

@@ -12,7 +12,7 @@ use super::kind::{Draft, Drawn, Kind, Rows};
 use super::number::{self, ABSENT, plain};
 use super::shell::Shell;
 use super::template_fault;
-use crate::verdict::report::{
+use sparkbench_verdict::report::{
     BestBatch, Choice, CostReport, Estimate, MachineTable, PhysicsReport, PriceReport, ReferenceReport,
 };
 

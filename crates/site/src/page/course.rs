@@ -10,9 +10,9 @@ use super::words::Badge;
 use crate::chart::RequestTimeline;
 use crate::chart::request_timeline::Bar;
 use crate::chart::series::{Event, Stretch};
-use crate::model::{Finding, Instant, Level, Span};
-use crate::verdict::course::in_flight;
-use crate::verdict::report::{CourseReport, RunReport};
+use sparkbench_model::{Finding, Instant, Level, Span};
+use sparkbench_verdict::course::in_flight;
+use sparkbench_verdict::report::{CourseReport, RunReport};
 
 /// Lines at the end of a log that the page of a failed run shows.
 const TAIL: usize = 24;

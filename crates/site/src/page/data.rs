@@ -9,7 +9,7 @@ use super::number;
 use super::shell::Shell;
 use super::template_fault;
 use super::words::counted;
-use crate::model::Altered;
+use sparkbench_model::Altered;
 
 #[derive(Template)]
 #[template(path = "data.html")]
@@ -97,7 +97,7 @@ pub(super) fn page(site: &Site<'_>) -> Result<String, askama::Error> {
                 sha256: file.sha256.clone(),
             })
             .collect(),
-        schema: crate::verdict::report::SCHEMA,
+        schema: sparkbench_verdict::report::SCHEMA,
         skipped: left_out.into_iter().map(|(_, row)| row).collect(),
         inputs: taken.into_iter().map(|(_, row)| row).collect(),
         apart,

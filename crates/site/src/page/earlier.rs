@@ -15,9 +15,9 @@ use sha2::{Digest, Sha256};
 
 use super::data::hex;
 use super::publish::version::{DIGITS, Earlier, SCHEMA, Version};
-use crate::archive::disk::read_plain;
-use crate::archive::shown;
-use crate::error::Error;
+use sparkbench_archive::disk::read_plain;
+use sparkbench_archive::shown;
+use sparkbench_text::error::Error;
 
 /// Folder of versions below a site.
 pub(super) const FOLDER: &str = "v";

@@ -17,9 +17,9 @@ use super::shell::Shell;
 use super::template_fault;
 use super::words::{self, Badge};
 use crate::chart::{Bars, bars};
-use crate::verdict::number::list;
-use crate::verdict::report::VerdictKind;
-use crate::verdict::report::across::{EngineRow, EngineTable, Place};
+use sparkbench_verdict::number::list;
+use sparkbench_verdict::report::VerdictKind;
+use sparkbench_verdict::report::across::{EngineRow, EngineTable, Place};
 
 const ROOT: &str = "../";
 

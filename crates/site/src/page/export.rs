@@ -11,9 +11,9 @@ use serde_json::ser::Formatter;
 use super::Page;
 use super::data::hex;
 use super::publish::Earlier;
-use crate::error::Error;
-use crate::escape::cell as text;
-use crate::verdict::report::{Analysis, Comparison, Interval, NamedInterval};
+use sparkbench_text::error::Error;
+use sparkbench_text::escape::cell as text;
+use sparkbench_verdict::report::{Analysis, Comparison, Interval, NamedInterval};
 
 /// `data/analysis.json`.
 pub fn json(analysis: &Analysis) -> Result<Page, Error> {
@@ -194,9 +194,9 @@ pub(super) fn comparisons(analysis: &Analysis) -> Result<Page, Error> {
 
 fn cells(c: &Comparison, pooled: bool) -> Vec<String> {
     let direction = match c.direction {
-        crate::model::Direction::LowerIsBetter => "lower_is_better",
-        crate::model::Direction::HigherIsBetter => "higher_is_better",
-        crate::model::Direction::Neutral => "neutral",
+        sparkbench_model::Direction::LowerIsBetter => "lower_is_better",
+        sparkbench_model::Direction::HigherIsBetter => "higher_is_better",
+        sparkbench_model::Direction::Neutral => "neutral",
     };
     let (d_low, d_high) = ends(c.difference_ci);
     let (o_low, o_high, o_method) = named(c.overhead_ci.as_ref());
@@ -205,7 +205,7 @@ fn cells(c: &Comparison, pooled: bool) -> Vec<String> {
     let (f_low, f_high) = ends(c.fieller_overhead_pct);
     let (b_low, b_high, b_method) = named(c.bootstrap_overhead_pct.as_ref());
     let (l_low, l_high) = ends(c.log_ratio_overhead_pct);
-    let t = |t: &Option<crate::verdict::report::TReport>| {
+    let t = |t: &Option<sparkbench_verdict::report::TReport>| {
         t.as_ref().map_or_else(<[String; 3]>::default, |t| [number(t.t), number(t.df), number(t.p)])
     };
     let [welch_t, welch_df, welch_p] = t(&c.welch_t);

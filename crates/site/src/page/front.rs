@@ -21,8 +21,8 @@ use super::sheet::Sheet;
 use super::shell::Shell;
 use super::template_fault;
 use super::words::{self, counted};
-use crate::model::within;
-use crate::verdict::report::{CampaignReport, Comparison, VerdictKind};
+use sparkbench_model::within;
+use sparkbench_verdict::report::{CampaignReport, Comparison, VerdictKind};
 
 pub(super) use answer::{CampaignAnswer, HypothesisView, SentenceView, hypotheses, said, said_once, sentences};
 pub(super) use checks::{TrapStrip, strip};

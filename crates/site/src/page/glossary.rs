@@ -12,7 +12,7 @@ use super::shell::Shell;
 use super::template_fault;
 
 /// The terms, also shown on the method page.
-pub(super) const TEXT: &str = include_str!("../../templates/prose/glossary.md");
+pub(super) const TEXT: &str = include_str!("../../../../templates/prose/glossary.md");
 
 #[derive(Template)]
 #[template(path = "glossary.html")]

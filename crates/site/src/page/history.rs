@@ -15,10 +15,10 @@ use super::publish::feed::{self, News};
 use super::shell::Shell;
 use super::template_fault;
 use super::words::{self, Badge};
-use crate::model::within;
-use crate::verdict::change::LEAST_POINTS;
-use crate::verdict::report::series::{ChangeReport, PointName, SeriesReport, StretchReport, Turn};
-use crate::verdict::report::{
+use sparkbench_model::within;
+use sparkbench_verdict::change::LEAST_POINTS;
+use sparkbench_verdict::report::series::{ChangeReport, PointName, SeriesReport, StretchReport, Turn};
+use sparkbench_verdict::report::{
     Comparison, HistoryFigure, HistoryReport, HistoryStep, Interval, ReplicationReport, ReplicationRow,
 };
 

@@ -11,11 +11,11 @@ use super::figure::FigureView;
 use super::places::Places;
 use super::publish::version::{self, Version};
 use super::{Extras, Sheet};
-use crate::error::Error;
-use crate::model::{Origin, within};
-use crate::verdict::RoundCache;
-use crate::verdict::mark::Marker;
-use crate::verdict::report::{
+use sparkbench_model::{Origin, within};
+use sparkbench_text::error::Error;
+use sparkbench_verdict::RoundCache;
+use sparkbench_verdict::mark::Marker;
+use sparkbench_verdict::report::{
     Analysis, CampaignCourse, CampaignReport, Comparison, CourseReport, Group, Input, RunReport, Sentence, Severity,
     TrapReport, TrapStatus,
 };

@@ -10,10 +10,10 @@ use serde::Serialize;
 
 use super::Page;
 use super::index::Site;
-use crate::error::Error;
-use crate::verdict::mark::Marker;
-use crate::verdict::report::across;
-use crate::verdict::report::{
+use sparkbench_text::error::Error;
+use sparkbench_verdict::mark::Marker;
+use sparkbench_verdict::report::across;
+use sparkbench_verdict::report::{
     BestBatch, CampaignReport, Comparison, CostReport, Group, HistoryReport, MachineTable, PhysicsReport,
     ReplicationReport, RunReport, TrapReport,
 };

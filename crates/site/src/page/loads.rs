@@ -8,7 +8,7 @@ use askama::Template;
 use super::figure::FigureView;
 use super::shell;
 use crate::chart::Sweep;
-use crate::error::{Error, Kind};
+use sparkbench_text::error::{Error, Kind};
 
 /// What the page shows.
 #[derive(Debug, Clone, Default)]

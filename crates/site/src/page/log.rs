@@ -13,8 +13,8 @@ use super::places::{Cite, Shown};
 use super::shell::Shell;
 use super::template_fault;
 use super::words;
-use crate::model::{Metric, RawRow, RawText, Shape};
-use crate::verdict::mark::Marker;
+use sparkbench_model::{Metric, RawRow, RawText, Shape};
+use sparkbench_verdict::mark::Marker;
 
 const ROOT: &str = "../../../";
 

@@ -12,8 +12,8 @@ use super::sheet::{Cell, Sheet, few, words};
 use super::shell::Shell;
 use super::subject::{self, List, Page, Part, ROOT};
 use super::words::counted;
-use crate::verdict::report::PhysicsReport;
-use crate::verdict::report::across::{Grid, Place, Roofline, Summary};
+use sparkbench_verdict::report::PhysicsReport;
+use sparkbench_verdict::report::across::{Grid, Place, Roofline, Summary};
 
 /// Charts of one part that are drawn in full.
 const MOST_FIGURES: usize = 12;

@@ -4,8 +4,8 @@
 //! Not here: any number that the analysis does not hold.
 
 use super::number::{self, ABSENT};
-use crate::model::{Finding, Level};
-use crate::verdict::report::{CourseReport, NodeReport, QuantityReport};
+use sparkbench_model::{Finding, Level};
+use sparkbench_verdict::report::{CourseReport, NodeReport, QuantityReport};
 
 /// See the module.
 pub(super) struct Machines {

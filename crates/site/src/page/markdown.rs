@@ -11,8 +11,8 @@ use super::number::{plain, plain_or};
 use super::traps::{led, subject};
 use super::words::{self, counted};
 use super::{Page, front};
-use crate::escape::{code, markdown as escape};
-use crate::verdict::report::{CampaignReport, Comparison, Sentence, Severity, TrapStatus};
+use sparkbench_text::escape::{code, markdown as escape};
+use sparkbench_verdict::report::{CampaignReport, Comparison, Sentence, Severity, TrapStatus};
 
 /// The whole report.
 pub(super) fn page(site: &Site<'_>) -> Page {
@@ -209,7 +209,7 @@ fn published(out: &mut String, campaign: &CampaignReport) {
 mod tests {
     use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-    use crate::escape::markdown;
+    use sparkbench_text::escape::markdown;
 
     /// Pieces that mean something in Markdown, alone or beside each other.
     const PARTS: [&str; 27] = [

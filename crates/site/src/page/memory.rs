@@ -15,9 +15,9 @@ use super::kind::{self, Draft};
 use super::publish::Version;
 use super::stamp::{self, Stamp};
 use super::{Page, save, settle, template_fault};
-use crate::error::Error;
-use crate::verdict::RoundCache;
-use crate::verdict::mark::{Mark, Marker};
+use sparkbench_text::error::Error;
+use sparkbench_verdict::RoundCache;
+use sparkbench_verdict::mark::{Mark, Marker};
 
 /// A finished file of the site with its hash.
 #[derive(Debug, Clone, PartialEq, Eq)]

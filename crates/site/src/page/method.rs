@@ -11,22 +11,22 @@ use super::number::{count, plain};
 use super::prose;
 use super::shell::Shell;
 use super::words;
-use crate::error::Error;
-use crate::model::Metric;
-use crate::model::metric::{MARGIN_RATE_PCT, MARGIN_TAIL_PCT, MARGIN_WIDE_PCT};
+use sparkbench_model::Metric;
+use sparkbench_model::metric::{MARGIN_RATE_PCT, MARGIN_TAIL_PCT, MARGIN_WIDE_PCT};
+use sparkbench_text::error::Error;
 
 /// Prose of the page: anchor, heading, Markdown.
 const SECTIONS: &[(&str, &str, &str)] = &[
-    ("reading", "How to read these pages", include_str!("../../templates/prose/reading.md")),
-    ("verdicts", "How a verdict is reached", include_str!("../../templates/prose/verdicts.md")),
-    ("intervals", "Overheads and their intervals", include_str!("../../templates/prose/intervals.md")),
-    ("tests", "Tests and families", include_str!("../../templates/prose/tests.md")),
-    ("looks", "Campaigns that stop when they are decided", include_str!("../../templates/prose/looks.md")),
-    ("order", "Order, drift and outliers", include_str!("../../templates/prose/order.md")),
-    ("history", "Changes over time", include_str!("../../templates/prose/history.md")),
-    ("agreement", "Agreement of clients", include_str!("../../templates/prose/agreement.md")),
-    ("percentiles", "Percentiles and requests", include_str!("../../templates/prose/percentiles.md")),
-    ("limits", "What this cannot tell you", include_str!("../../templates/prose/limits.md")),
+    ("reading", "How to read these pages", include_str!("../../../../templates/prose/reading.md")),
+    ("verdicts", "How a verdict is reached", include_str!("../../../../templates/prose/verdicts.md")),
+    ("intervals", "Overheads and their intervals", include_str!("../../../../templates/prose/intervals.md")),
+    ("tests", "Tests and families", include_str!("../../../../templates/prose/tests.md")),
+    ("looks", "Campaigns that stop when they are decided", include_str!("../../../../templates/prose/looks.md")),
+    ("order", "Order, drift and outliers", include_str!("../../../../templates/prose/order.md")),
+    ("history", "Changes over time", include_str!("../../../../templates/prose/history.md")),
+    ("agreement", "Agreement of clients", include_str!("../../../../templates/prose/agreement.md")),
+    ("percentiles", "Percentiles and requests", include_str!("../../../../templates/prose/percentiles.md")),
+    ("limits", "What this cannot tell you", include_str!("../../../../templates/prose/limits.md")),
     ("glossary", "Words", super::glossary::TEXT),
 ];
 
@@ -94,7 +94,7 @@ pub(super) fn page(site: &Site<'_>) -> Result<String, Error> {
         sections,
         metrics: names.into_iter().filter_map(metric).collect(),
         calibration: calibration::campaigns(site, "../"),
-        least_runs: crate::verdict::calibration::LEAST_RUNS,
+        least_runs: sparkbench_verdict::calibration::LEAST_RUNS,
         words: [
             ("charts/index.html", "How to read the charts"),
             ("glossary/index.html", "Glossary"),

@@ -11,8 +11,8 @@ use super::kind::{Draft, Drawn, Kind};
 use super::shell::Shell;
 use super::template_fault;
 use super::words::{Badge, counted};
-use crate::escape::file_name;
-use crate::model::{MissingReason, MissingRun};
+use sparkbench_model::{MissingReason, MissingRun};
+use sparkbench_text::escape::file_name;
 
 const ROOT: &str = "../../";
 

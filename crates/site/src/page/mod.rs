@@ -67,10 +67,10 @@ mod write;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::error::{Error, Kind};
-use crate::model::{RawText, Sample, Series, Span};
-use crate::verdict::RoundCache;
-use crate::verdict::report::{Analysis, Severity};
+use sparkbench_model::{RawText, Sample, Series, Span};
+use sparkbench_text::error::{Error, Kind};
+use sparkbench_verdict::RoundCache;
+use sparkbench_verdict::report::{Analysis, Severity};
 
 use rayon::iter::{
     IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,

@@ -12,7 +12,7 @@ use super::sheet::{Cell, Sheet, few, words};
 use super::shell::Shell;
 use super::subject::{self, List, Page, Part, ROOT};
 use super::words::counted;
-use crate::verdict::report::across::{Frontier, MemoryStack, Place, Summary, Sweep};
+use sparkbench_verdict::report::across::{Frontier, MemoryStack, Place, Summary, Sweep};
 
 /// Charts of one part that are drawn in full. The numbers of all are in `index.json`.
 const MOST_FIGURES: usize = 8;

@@ -3,7 +3,7 @@
 //! In:  finite or absent values.  Out: text without markup.
 //! Not here: units, and files for machines, which keep every digit.
 
-use crate::verdict::report::Interval;
+use sparkbench_verdict::report::Interval;
 
 /// Shown where a number does not exist.
 pub(super) const ABSENT: &str = "–";

@@ -15,10 +15,10 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use super::Page;
 use super::earlier;
 use super::write::{fault, is_ours};
-use crate::archive::disk::read_plain;
-use crate::archive::disk::{self, Tree};
-use crate::archive::{FileName, shown};
-use crate::error::Error;
+use sparkbench_archive::disk::read_plain;
+use sparkbench_archive::disk::{self, Tree};
+use sparkbench_archive::{FileName, shown};
+use sparkbench_text::error::Error;
 
 /// The list of what this program wrote into a site, with a hash for each file.
 pub(super) const LIST: &str = "data/SHA256SUMS";

@@ -10,9 +10,9 @@ use serde_json::{Map, Value, json};
 use super::data::about;
 use super::index::Site;
 use super::{Page, Sheet, export};
-use crate::error::Error;
-use crate::model::column::{Meaning, meaning};
-use crate::verdict::report::CampaignReport;
+use sparkbench_model::column::{Meaning, meaning};
+use sparkbench_text::error::Error;
+use sparkbench_verdict::report::CampaignReport;
 
 /// Where it lies.
 pub(super) const PATH: &str = "data/datapackage.json";

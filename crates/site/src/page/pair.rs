@@ -14,8 +14,8 @@ use super::shell::Shell;
 use super::stable::GridView;
 use super::template_fault;
 use super::words::{self, Badge};
-use crate::model::within;
-use crate::verdict::report::{CampaignReport, Comparison};
+use sparkbench_model::within;
+use sparkbench_verdict::report::{CampaignReport, Comparison};
 
 const ROOT: &str = "../../../";
 

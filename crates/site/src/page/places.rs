@@ -11,9 +11,9 @@ use std::sync::{Arc, OnceLock};
 
 use super::data::hex;
 use super::index::slug;
-use crate::model::{Origin, RawRow, RawText, Shape};
-use crate::verdict::mark::{Mark, Marker};
-use crate::verdict::report::RunReport;
+use sparkbench_model::{Origin, RawRow, RawText, Shape};
+use sparkbench_verdict::mark::{Mark, Marker};
+use sparkbench_verdict::report::RunReport;
 
 /// Text of one page, bytes.
 const PAGE_TEXT: usize = 280_000;
@@ -248,7 +248,7 @@ fn anchors(text: &RawText) -> BTreeMap<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::RawRow;
+    use sparkbench_model::RawRow;
 
     fn rows(texts: &[&str]) -> Vec<RawRow> {
         let row =

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use pulldown_cmark::{CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, html};
 
-use crate::error::{Error, Kind, Place};
+use sparkbench_text::error::{Error, Kind, Place};
 
 /// Names that our prose may quote and `Extras::constants` must hold. Settings and margins are known without it.
 #[allow(dead_code, reason = "for tests, which hold the prose against the constants")]

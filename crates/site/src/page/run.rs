@@ -13,11 +13,11 @@ use super::number::{self, ABSENT, plain_or};
 use super::shell::Shell;
 use super::template_fault;
 use super::words::{self, Badge};
-use crate::model::{Altered, Extra, ExtraValue, Metric, Origin, Setup, Source, Status};
-use crate::verdict::derive;
-use crate::verdict::mark::{self, Marker};
-use crate::verdict::report::RunReport;
-use crate::verdict::trap::{TAILS, requests_needed};
+use sparkbench_model::{Altered, Extra, ExtraValue, Metric, Origin, Setup, Source, Status};
+use sparkbench_verdict::derive;
+use sparkbench_verdict::mark::{self, Marker};
+use sparkbench_verdict::report::RunReport;
+use sparkbench_verdict::trap::{TAILS, requests_needed};
 
 const ROOT: &str = "../../";
 

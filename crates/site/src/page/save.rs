@@ -9,7 +9,7 @@
 use super::Page;
 use super::index::Site;
 use crate::chart::figure::standalone;
-use crate::escape;
+use sparkbench_text::escape;
 
 /// From this many runs on, the charts of a run's own page are not written as files. They are most of the charts of a site (some eight a run,
 /// 20 kB each), and few are ever opened. The drawing in the page is the same.

@@ -5,7 +5,7 @@
 
 use super::index::Link;
 use super::number::{self, ABSENT, plain};
-use crate::verdict::report::{Estimate, Interval};
+use sparkbench_verdict::report::{Estimate, Interval};
 
 /// Names that a cell lists. More are counted.
 const MOST_NAMES: usize = 4;

@@ -9,19 +9,19 @@ use sha2::{Digest, Sha256};
 
 use super::index::Site;
 use super::stamp::{self, Stamp};
-use crate::escape::base64;
-use crate::verdict::mark::Marker;
+use sparkbench_text::escape::base64;
+use sparkbench_verdict::mark::Marker;
 
 /// The style sheet, without its comments. It is in every page, because `'self'` names nothing on `file://`
 /// while a hash names the same bytes everywhere.
 static CSS: LazyLock<String> = LazyLock::new(|| {
-    let site = with_chosen_dark(include_str!("../../static/site.css"));
+    let site = with_chosen_dark(include_str!("../../../../static/site.css"));
     strip_comments(&format!("{site}\n{}", crate::chart::STYLE))
 });
 
 /// The script, without its whole-line comments. In every page for the same reason as the sheet.
 static JS: LazyLock<String> = LazyLock::new(|| {
-    let lines = include_str!("../../static/site.js").lines().map(str::trim);
+    let lines = include_str!("../../../../static/site.js").lines().map(str::trim);
     lines.filter(|line| !line.is_empty() && !line.starts_with("//")).collect::<Vec<_>>().join("\n")
 });
 

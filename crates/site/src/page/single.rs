@@ -14,7 +14,7 @@ use super::front;
 use super::index::Site;
 use super::publish::Version;
 use super::shell::Shell;
-use crate::error::{Error, Kind};
+use sparkbench_text::error::{Error, Kind};
 
 #[derive(Template)]
 #[template(path = "single.html")]

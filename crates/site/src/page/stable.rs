@@ -5,7 +5,7 @@
 
 use super::number::plain;
 use super::words::{self, Badge};
-use crate::verdict::report::{Comparison, StabilityMethod, StabilityPanel, VerdictKind};
+use sparkbench_verdict::report::{Comparison, StabilityMethod, StabilityPanel, VerdictKind};
 
 /// The grid of one comparison.
 pub(super) struct GridView {

@@ -16,9 +16,9 @@ use super::number;
 use super::sheet::{Cell, Column, Sheet, figures};
 use super::shell::Shell;
 use super::template_fault;
-use crate::model::FactConflict;
-use crate::verdict::report::TrapReport;
-use crate::verdict::report::across::{Best, Place, Summary};
+use sparkbench_model::FactConflict;
+use sparkbench_verdict::report::TrapReport;
+use sparkbench_verdict::report::across::{Best, Place, Summary};
 
 /// From the page of one model or machine to the folder of the site.
 pub(super) const ROOT: &str = "../../";

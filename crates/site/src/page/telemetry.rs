@@ -16,8 +16,8 @@ use super::template_fault;
 use crate::chart::series::{Line, Track};
 use crate::chart::timeline_heatmap::{self, HeatRow};
 use crate::chart::{Series, TimelineHeatmap};
-use crate::model::within;
-use crate::verdict::report::{CampaignReport, CourseReport, GridReport, QuantityReport};
+use sparkbench_model::within;
+use sparkbench_verdict::report::{CampaignReport, CourseReport, GridReport, QuantityReport};
 
 const ROOT: &str = "../../../";
 

@@ -11,7 +11,7 @@ use super::run::place;
 use super::shell::Shell;
 use super::template_fault;
 use super::words::{self, Badge, counted};
-use crate::verdict::report::{Evidence, Subject, TrapReport, TrapStatus};
+use sparkbench_verdict::report::{Evidence, Subject, TrapReport, TrapStatus};
 
 /// Pieces of evidence of a finding on the page of all traps. The trap's own page has more.
 const FEW_EVIDENCE: usize = 8;

@@ -19,10 +19,10 @@ use super::Page;
 use super::memory::Sheet;
 use super::others::{LIST as LAST, Others, in_the_way_of_a_page};
 use super::write::{fault, is_ours, plain, settle};
-use crate::archive::FileName;
-use crate::archive::disk::read_plain;
-use crate::archive::disk::sha256_of;
-use crate::error::Error;
+use sparkbench_archive::FileName;
+use sparkbench_archive::disk::read_plain;
+use sparkbench_archive::disk::sha256_of;
+use sparkbench_text::error::Error;
 
 /// What the folder of a site holds after we wrote it: hash and size by path.
 #[derive(Debug, Default)]
@@ -205,14 +205,14 @@ mod tests {
 
     use super::super::write::MARK;
     use super::*;
-    use crate::testing::Folder;
+    use sparkbench_testing::Folder;
 
     fn scratch(name: &str) -> Folder {
         Folder::new(&format!("update-{name}"))
     }
 
     fn site(files: &[(&str, &str)]) -> Vec<Arc<Sheet>> {
-        let mark = format!("{{\"schema\":\"{}\"}}", crate::verdict::report::SCHEMA);
+        let mark = format!("{{\"schema\":\"{}\"}}", sparkbench_verdict::report::SCHEMA);
         let own = [(MARK, mark.as_str()), (LAST, "")];
         own.iter().chain(files).map(|(path, text)| Sheet::new(Page::new(*path, *text))).collect()
     }

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{Direction, Instant, Metric, within};
-use crate::verdict::number::list;
-use crate::verdict::report::across::Agreeing;
-use crate::verdict::report::{Comparison, Outcome, Severity, TrapStatus, VerdictKind};
+use sparkbench_model::{Direction, Instant, Metric, within};
+use sparkbench_verdict::number::list;
+use sparkbench_verdict::report::across::Agreeing;
+use sparkbench_verdict::report::{Comparison, Outcome, Severity, TrapStatus, VerdictKind};
 
 /// A word with a glyph and a class: colour is the third sign, never the only one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

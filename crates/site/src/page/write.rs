@@ -12,10 +12,10 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::others::Others;
 use super::{Page, earlier};
-use crate::archive::disk::open_plain;
-use crate::archive::shown;
-use crate::archive::site::exchange;
-use crate::error::Error;
+use sparkbench_archive::disk::open_plain;
+use sparkbench_archive::shown;
+use sparkbench_archive::site::exchange;
+use sparkbench_text::error::Error;
 
 /// Behind the name of a site, beside it: the new site while it is made, and the old one while it is moved.
 const NEW: &str = ".sparkbench-new";
@@ -25,7 +25,7 @@ const OLD: &str = ".sparkbench-old";
 pub(super) const MARK: &str = "data/analysis.json";
 
 /// Writes every page into a fresh folder beside `dir`, then swaps it in. Files in `dir` that this program did not write are in the new site
-/// too, at their place: the result names them. The caller holds the lock of the site ([`SiteLock`](crate::archive::site::SiteLock)).
+/// too, at their place: the result names them. The caller holds the lock of the site ([`SiteLock`](sparkbench_archive::site::SiteLock)).
 ///
 /// A folder that holds no site of this program is left alone, with an error. So is one where a page belongs in the place of somebody else's
 /// file. When this fails half-way, or the process is ended, `dir` is what it was or what it was to be. A folder beside it may be left over
@@ -115,7 +115,7 @@ fn refuse_foreign(dir: &Path) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::archive(format!("'{}' is not empty and holds no site of this program", shown(dir)))
-        .detail(format!("expected '{MARK}' of schema {}", crate::verdict::report::SCHEMA))
+        .detail(format!("expected '{MARK}' of schema {}", sparkbench_verdict::report::SCHEMA))
         .hint("name another folder with --site, or empty this one"))
 }
 
@@ -171,7 +171,7 @@ pub(super) fn fault(doing: &str, path: &Path, cause: io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Folder;
+    use sparkbench_testing::Folder;
 
     fn scratch(name: &str) -> Folder {
         Folder::new(&format!("write-{name}"))
@@ -181,7 +181,7 @@ mod tests {
     fn site(word: &str, more: &[(&str, &str)]) -> Vec<Page> {
         let mut pages = vec![
             Page::new("index.html", word),
-            Page::new(MARK, format!("{{\"schema\":\"{}\"}}", crate::verdict::report::SCHEMA)),
+            Page::new(MARK, format!("{{\"schema\":\"{}\"}}", sparkbench_verdict::report::SCHEMA)),
         ];
         pages.extend(more.iter().map(|(path, text)| Page::new(*path, *text)));
         let sums = super::super::export::sums_of_pages(&pages.iter().collect::<Vec<_>>());
@@ -189,7 +189,7 @@ mod tests {
         pages
     }
 
-    fn names(paths: &[crate::archive::FileName]) -> Vec<String> {
+    fn names(paths: &[sparkbench_archive::FileName]) -> Vec<String> {
         paths.iter().map(ToString::to_string).collect()
     }
 

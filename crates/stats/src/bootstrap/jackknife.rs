@@ -73,7 +73,7 @@ pub(crate) fn left_out_quantiles(sorted: &[f64], p: f64) -> Vec<LeftOut> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::random::Stream;
+    use crate::random::Stream;
 
     fn without(sorted: &[f64], i: usize) -> Vec<f64> {
         sorted.iter().enumerate().filter(|&(j, _)| j != i).map(|(_, &v)| v).collect()

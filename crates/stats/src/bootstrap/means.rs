@@ -8,8 +8,8 @@
 //! resamples are added side by side, so each keeps that order exactly.
 
 use super::parallel;
-use crate::stats::random::lanes::{Kernel, LANES, Lanes, widest};
-use crate::stats::random::{Stream, WORD_INDEX_MAX, wide_index, word_index};
+use crate::random::lanes::{Kernel, LANES, Lanes, widest};
+use crate::random::{Stream, WORD_INDEX_MAX, wide_index, word_index};
 
 /// The shifted sum of squares of a resample is trusted while at least this share of it is spread about the
 /// resample's own mean. Below, the resample is drawn again and summed in two passes.
@@ -173,7 +173,7 @@ impl Accumulators<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::random::job_base;
+    use crate::random::job_base;
 
     /// The contract read aloud: one resample, one draw after the other.
     fn literal(values: &[f64], base: u64, b: u64) -> f64 {

@@ -10,9 +10,9 @@ use super::means::{Moments, moments};
 use super::quantiles::index_quantiles;
 use super::selection::{Place, quantiles};
 use super::{FLAG_CONSTANT, FLAG_RANK, FLAG_SMALL_N, Job, Limits, SMALL_N, is_constant, sorted_sample};
-use crate::stats::random::job_base;
-use crate::stats::rank::{RANK_ABOVE, rank_quantiles};
-use crate::stats::sample;
+use crate::random::job_base;
+use crate::rank::{RANK_ABOVE, rank_quantiles};
+use crate::sample;
 
 /// A studentised interval is not given when more than this share of the resamples has no spread.
 const SPREADLESS_SHARE: f64 = 0.01;

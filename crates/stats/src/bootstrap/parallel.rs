@@ -4,7 +4,7 @@
 //! Out: the filled slots, the same for any number of threads.
 //! Not here: random numbers. A resample finds its own stream by its number.
 
-use crate::stats::random::lanes::LANES;
+use crate::random::lanes::LANES;
 use rayon::prelude::*;
 
 /// Below this many draws in all, starting threads costs more than it saves (a draw takes about 0.4 ns).

@@ -11,8 +11,8 @@
 use super::parallel;
 use super::selection::Place;
 use super::sieve::{Sieve, Window};
-use crate::stats::random::lanes::{BLOCK, Kernel, LANES, Lanes, Rows, widest};
-use crate::stats::random::{Stream, WORD_INDEX_MAX, wide_index};
+use crate::random::lanes::{BLOCK, Kernel, LANES, Lanes, Rows, widest};
+use crate::random::{Stream, WORD_INDEX_MAX, wide_index};
 
 /// Half-width of the window in standard deviations of an order statistic. About two resamples in a million
 /// miss it and are drawn again without a window, so the width is a matter of speed only.
@@ -102,7 +102,7 @@ impl Kernel for Windowed<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::random::job_base;
+    use crate::random::job_base;
 
     /// The contract read aloud: draw, sort, interpolate.
     fn literal(sorted: &[f64], p: f64, base: u64, b: u64) -> f64 {

@@ -60,7 +60,7 @@ pub(crate) fn settle(values: &mut [f64], offset: usize, wanted: &[usize]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::random::Stream;
+    use crate::random::Stream;
 
     #[test]
     fn selection_gives_what_sorting_gives() {

@@ -4,7 +4,7 @@
 //! Out: how many lie below the window, which lie inside, and order statistics among those.
 //! Not here: the meaning of the words.
 
-use crate::stats::random::lanes::BLOCK;
+use crate::random::lanes::BLOCK;
 
 /// Words a window may keep for one resample. More, and the resample is drawn again without a window.
 /// A power of two, so that a mask keeps the position inside.

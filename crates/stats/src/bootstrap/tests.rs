@@ -1,8 +1,8 @@
 //! The whole way from values to limits, against the contract and against irrelevant changes.
 
 use super::*;
-use crate::stats::overhead::Direction;
-use crate::stats::random::{Stream, fnv1a, job_base};
+use crate::overhead::Direction;
+use crate::random::{Stream, fnv1a, job_base};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 fn job(key: &str, resamples: usize, threads: usize) -> Job {
@@ -192,7 +192,7 @@ fn fingerprint(threads: usize) -> u64 {
     }
     let runs: Vec<Vec<f64>> = (0..7).map(|r| spread_out(60 + r).iter().map(|v| v + r as f64).collect()).collect();
     let key = job("m|ttft_ms|a|p95", 2_000, threads);
-    let got = crate::stats::hierarchical::percentiles(&runs, &[0.95], &key).unwrap().remove(0);
+    let got = crate::hierarchical::percentiles(&runs, &[0.95], &key).unwrap().remove(0);
     bits.push_str(&format!("{:x},{:x};", got.lo.to_bits(), got.hi.to_bits()));
     fnv1a(&bits)
 }

@@ -11,9 +11,9 @@ use super::limits::{Centre, Three, points, three};
 use super::means::means;
 use super::one_sample::rounding;
 use super::{FLAG_CONSTANT, FLAG_NONPOSITIVE, FLAG_SMALL_N, Job, Limits, SMALL_N, is_constant, sorted_sample};
-use crate::stats::overhead::{Direction, overhead_pct};
-use crate::stats::random::job_base;
-use crate::stats::sample;
+use crate::overhead::{Direction, overhead_pct};
+use crate::random::job_base;
+use crate::sample;
 
 /// The compared sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 //!
 //! Source: Chakar et al., *Bernoulli* 23 (2017), autocorrelation by differences at two distances. Hampel, *JASA* 69 (1974), medians of neighbours.
 
-use crate::stats::quantile::{quantile_sorted, sorted};
+use crate::quantile::{quantile_sorted, sorted};
 
 /// Share of the smallest absolute differences that measures the noise. Changes and outliers make the largest.
 const KEPT: f64 = 0.75;

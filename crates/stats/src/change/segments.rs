@@ -10,7 +10,7 @@
 
 use super::partition::{self, LEVEL_MIN, SCATTER_MIN};
 use super::significance::{self, FEW};
-use crate::stats::random::job_base;
+use crate::random::job_base;
 
 /// A departure from one level is believed below this p-value, for the whole series at once.
 pub(super) const ALPHA_SERIES: f64 = 0.003;

@@ -11,8 +11,8 @@
 //! Source: Matteson and James, *JASA* 109 (2014), permutation of the points between two changes. Besag and Clifford, *Biometrika* 78 (1991), for
 //! the early end.
 
-use crate::stats::dist::t_two_sided;
-use crate::stats::random::Stream;
+use crate::dist::t_two_sided;
+use crate::random::Stream;
 
 /// Orders drawn at most. The smallest p-value is 1 / (1 + this).
 pub(super) const PERMUTATIONS: usize = 999;

@@ -1,7 +1,7 @@
 //! Series whose changes are known.
 
 use super::*;
-use crate::stats::random::{Stream, job_base};
+use crate::random::{Stream, job_base};
 
 /// Standard normal values, by the sum of twelve uniforms.
 fn normal(n: usize, key: &str) -> Vec<f64> {

@@ -8,10 +8,10 @@
 //! numbers, so they are counted, not kept and sorted. The order statistic is where the running count passes it. Windows that overlap share
 //! their counts, so none is looked up twice.
 
-use crate::stats::bootstrap::selection::Place;
-use crate::stats::bootstrap::sieve::Window;
-use crate::stats::random::lanes::BLOCK;
-use crate::stats::random::word_index;
+use crate::bootstrap::selection::Place;
+use crate::bootstrap::sieve::Window;
+use crate::random::lanes::BLOCK;
+use crate::random::word_index;
 
 /// Counts summed together on the way to an order statistic.
 const ROW: usize = 16;

@@ -115,8 +115,7 @@ fn the_interval_knows_that_runs_differ() {
         (0..10).map(|r| (0..100).map(|i| f64::from(r) * 10.0 + f64::from(i) * 0.01).collect()).collect();
     let pooled: Vec<f64> = input.concat();
     let nested = percentile(&input, 0.5, &job(2_000, 1)).unwrap();
-    let flat = crate::stats::bootstrap::one_sample(&pooled, crate::stats::bootstrap::Statistic::Median, &job(2_000, 1))
-        .unwrap();
+    let flat = crate::bootstrap::one_sample(&pooled, crate::bootstrap::Statistic::Median, &job(2_000, 1)).unwrap();
     assert!(nested.hi - nested.lo > 3.0 * (flat.percentile.hi - flat.percentile.lo));
 }
 

@@ -6,9 +6,9 @@
 
 use super::Pooled;
 use super::sieve::{Share, Sieve, Slots};
-use crate::stats::bootstrap::selection::Place;
-use crate::stats::random::lanes::{BLOCK, Kernel, LANES, Lanes, Rows};
-use crate::stats::random::word_index;
+use crate::bootstrap::selection::Place;
+use crate::random::lanes::{BLOCK, Kernel, LANES, Lanes, Rows};
+use crate::random::word_index;
 
 /// Cuts of the pooled sample, between which a window is placed. Fewer when there are very many runs.
 const CUTS: usize = 1_024;

@@ -8,8 +8,8 @@
 
 use super::spending::Spending;
 use super::walk::Walk;
-use crate::stats::dist;
-use crate::stats::root;
+use crate::dist;
+use crate::root;
 
 /// Most looks of a design. Work grows with the third power of their number. Two hundred take about a second.
 pub const LOOKS_MAX: usize = 200;

@@ -13,8 +13,8 @@
 
 use super::boundary::Boundary;
 use super::stagewise;
-use crate::stats::overhead::Direction;
-use crate::stats::{self, dist, fieller, student};
+use crate::overhead::Direction;
+use crate::{self as stats, dist, fieller, student};
 
 /// Result of a look at a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

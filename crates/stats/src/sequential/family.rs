@@ -47,7 +47,7 @@ impl Course {
     }
 
     /// The median-unbiased overhead at the look that counts, per cent.
-    pub fn median_unbiased_pct(&self, direction: crate::stats::Direction) -> Option<f64> {
+    pub fn median_unbiased_pct(&self, direction: crate::Direction) -> Option<f64> {
         let at = self.place()?;
         self.looks.get(at)?.median_unbiased_pct(&self.levels.as_ref()?.difference, at, direction)
     }

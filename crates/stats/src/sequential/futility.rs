@@ -9,9 +9,9 @@
 
 use super::course::Pair;
 use super::design::Levels;
-use crate::stats::dist;
-use crate::stats::overhead::Direction;
-use crate::stats::student::{Arm, welch_df};
+use crate::dist;
+use crate::overhead::Direction;
+use crate::student::{Arm, welch_df};
 
 /// Confidence of the interval from which the most favourable course is taken.
 pub(crate) const CONFIDENCE: f64 = 0.95;

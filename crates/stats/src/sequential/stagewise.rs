@@ -13,7 +13,7 @@
 //! Source: Siegmund, *Biometrika* 65 (1978). Jennison and Turnbull (2000), sections 8.2 to 8.5.
 
 use super::boundary::{Boundary, Sides};
-use crate::stats::root;
+use crate::root;
 
 /// How closely the drift is found, relative to the step in which it is searched.
 const TOLERANCE: f64 = 1e-9;

@@ -1,9 +1,9 @@
 //! Boundaries against published values and against two other methods. Decisions against cases worked by hand.
 
 use super::*;
-use crate::stats::dist;
-use crate::stats::overhead::Direction;
-use crate::stats::random::{Stream, job_base};
+use crate::dist;
+use crate::overhead::Direction;
+use crate::random::{Stream, job_base};
 
 fn times(looks: &[usize]) -> Vec<f64> {
     let last = *looks.last().unwrap() as f64;
@@ -233,7 +233,7 @@ fn a_large_difference_is_decided_early_and_a_small_one_ends_equivalent() {
     assert_eq!((at.call, at.look, at.n), (Call::Difference, 1, 5));
     let (low, high) = at.repeated_pct.unwrap();
     let (fixed_low, fixed_high) =
-        crate::stats::fieller::overhead_pct(&large.0[..5], &large.1[..5], Direction::LowerIsBetter, 0.95).unwrap();
+        crate::fieller::overhead_pct(&large.0[..5], &large.1[..5], Direction::LowerIsBetter, 0.95).unwrap();
     assert!(low < fixed_low && fixed_high < high && low > 0.0, "the repeated interval is the wider one");
     assert!(course.stagewise_p().unwrap() < 0.001);
     assert_eq!(course.looks.len(), 5, "later looks are shown");
@@ -298,7 +298,7 @@ fn a_family_shares_its_rate_and_hands_it_on_at_the_last_look_alone() {
     let between = (1..400)
         .map(|k| arms(12, f64::from(k) * 0.01, 1.0))
         .find(|arms| {
-            let p = crate::stats::welch(&arms.0, &arms.1, 0.95).unwrap().p;
+            let p = crate::welch(&arms.0, &arms.1, 0.95).unwrap().p;
             p > strict * 1.02 && p < handed_on * 0.98
         })
         .expect("a shift whose p lies between");

@@ -9,7 +9,7 @@
 //!
 //! Source: Armitage, McPherson and Rowe, *JRSS A* 132 (1969). Jennison and Turnbull, *Group Sequential Methods* (2000), chapter 19.
 
-use crate::stats::dist::normal_sf;
+use crate::dist::normal_sf;
 
 /// Nodes of Gauss-Legendre quadrature on (-1, 1), the positive half, with their weights. Source: Abramowitz and Stegun, table 25.4.
 const GAUSS: [(f64, f64); 4] = [

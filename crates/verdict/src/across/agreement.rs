@@ -10,17 +10,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{PlacedCell, clusters, slug, unique};
-use crate::model::known_extra;
-use crate::model::{Metric, Run, Status};
-use crate::stats::{self, agreement};
-use crate::verdict::definitions::{self, DefinitionCheck};
-use crate::verdict::memory::Round;
-use crate::verdict::number::{decimals, fixed, list, signed};
-use crate::verdict::report::across::{
+use crate::definitions::{self, DefinitionCheck};
+use crate::memory::Round;
+use crate::number::{decimals, fixed, list, signed};
+use crate::report::across::{
     Agreeing, AgreementClient, AgreementMetric, AgreementPair, AgreementPoint, AgreementTable, Place, Ranged,
 };
-use crate::verdict::report::{CampaignReport, Sentence};
-use crate::verdict::{estimate, pairing};
+use crate::report::{CampaignReport, Sentence};
+use crate::{estimate, pairing};
+use sparkbench_model::known_extra;
+use sparkbench_model::{Metric, Run, Status};
+use sparkbench_stats::{self as stats, agreement};
 
 /// Metrics that clients are compared with each other by.
 const METRICS: [&str; 6] =
@@ -43,7 +43,7 @@ struct Pair<'a> {
 }
 
 /// A table for each server that two clients measured in one campaign.
-pub(in crate::verdict) fn tables(spots: &[PlacedCell<'_, '_>], round: &Round<'_>) -> Vec<AgreementTable> {
+pub(crate) fn tables(spots: &[PlacedCell<'_, '_>], round: &Round<'_>) -> Vec<AgreementTable> {
     let mut found: BTreeMap<_, Vec<&PlacedCell<'_, '_>>> = BTreeMap::new();
     for spot in spots.iter().filter(|spot| tool(spot).is_some()) {
         let place = &spot.place;
@@ -59,7 +59,7 @@ pub(in crate::verdict) fn tables(spots: &[PlacedCell<'_, '_>], round: &Round<'_>
 
 /// Puts what the tables say into the answers of their campaigns. Where the arms are the clients themselves, this is the whole answer. The
 /// results of single arms follow on the page of the campaign.
-pub(in crate::verdict) fn lead(campaigns: &mut [CampaignReport], tables: &[AgreementTable]) {
+pub(crate) fn lead(campaigns: &mut [CampaignReport], tables: &[AgreementTable]) {
     for campaign in campaigns {
         let own: Vec<&AgreementTable> = tables.iter().filter(|table| table.campaign == campaign.name).collect();
         let sentences: Vec<Sentence> = own
@@ -460,7 +460,7 @@ fn said(against: &str, metrics: &[AgreementMetric]) -> Option<String> {
         "Of {} figures {whose}, {}. Farthest from {whom}: {} by {}, {far} %.",
         all.len(),
         list(&parts),
-        crate::model::within(&metric.label),
+        sparkbench_model::within(&metric.label),
         farthest.client
     ))
 }

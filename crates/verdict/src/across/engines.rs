@@ -7,13 +7,13 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{PlacedCell, clusters, labels, slug, unique};
-use crate::model::{Campaign, Metric, Run};
-use crate::verdict::compare::Pair;
-use crate::verdict::grammar::Incomparability;
-use crate::verdict::memory::Round;
-use crate::verdict::report::across::{EngineRow, EngineTable};
-use crate::verdict::report::{Comparison, Group};
-use crate::verdict::{CellValues, Settings, alike, family, finish, order, pairing};
+use crate::compare::Pair;
+use crate::grammar::Incomparability;
+use crate::memory::Round;
+use crate::report::across::{EngineRow, EngineTable};
+use crate::report::{Comparison, Group};
+use crate::{CellValues, Settings, alike, family, finish, order, pairing};
+use sparkbench_model::{Campaign, Metric, Run};
 
 /// Metrics that engines are compared with each other by.
 const METRICS: [&str; 5] = ["output_throughput_tok_s", "ttft_ms", "tpot_ms", "e2e_latency_ms", "peak_memory_gib"];
@@ -22,7 +22,7 @@ const METRICS: [&str; 5] = ["output_throughput_tok_s", "ttft_ms", "tpot_ms", "e2
 const COMPARED: Option<&str> = Some("engine");
 
 /// A table wherever two engines were given the same work.
-pub(in crate::verdict) fn tables(spots: &[PlacedCell<'_, '_>], round: &Round<'_>) -> Vec<EngineTable> {
+pub(crate) fn tables(spots: &[PlacedCell<'_, '_>], round: &Round<'_>) -> Vec<EngineTable> {
     let spots: Vec<&PlacedCell<'_, '_>> =
         spots.iter().filter(|s| s.place.engine.is_some() && s.place.output_tok_s.is_some()).collect();
     let isl = clusters(&spots.iter().map(|s| s.place.isl).collect::<Vec<_>>());
@@ -88,7 +88,7 @@ fn table(mut spots: Vec<&PlacedCell<'_, '_>>, taken: &mut BTreeSet<String>, roun
     let comparisons = compare_all(&spots, &names, round);
     let mean = |of: fn(&super::Place) -> Option<f64>| {
         let values: Vec<f64> = spots.iter().filter_map(|s| of(&s.place)).collect();
-        (!values.is_empty()).then(|| crate::stats::mean(&values).round())
+        (!values.is_empty()).then(|| sparkbench_stats::mean(&values).round())
     };
     let model = first.model_id.clone().unwrap_or_else(|| first.cell.model.clone());
     let (isl, osl) = (mean(|p| p.isl), mean(|p| p.osl));

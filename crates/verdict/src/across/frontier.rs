@@ -9,11 +9,11 @@
 use std::collections::BTreeMap;
 
 use super::PlacedCell;
-use crate::model::Metric;
-use crate::verdict::definitions::{self, DefinitionCheck};
-use crate::verdict::number::significant;
-use crate::verdict::report::Estimate;
-use crate::verdict::report::across::{CellName, Frontier, FrontierPoint, Sweep, SweepPoint};
+use crate::definitions::{self, DefinitionCheck};
+use crate::number::significant;
+use crate::report::Estimate;
+use crate::report::across::{CellName, Frontier, FrontierPoint, Sweep, SweepPoint};
+use sparkbench_model::Metric;
 
 /// Points that a trade-off has at least.
 const LEAST_POINTS: usize = 3;
@@ -28,7 +28,7 @@ const SEEN: [Seen; 3] = [
 ];
 
 /// Every trade-off with enough points.
-pub(in crate::verdict) fn frontiers(sweeps: &[Sweep], spots: &[PlacedCell<'_, '_>]) -> Vec<Frontier> {
+pub(crate) fn frontiers(sweeps: &[Sweep], spots: &[PlacedCell<'_, '_>]) -> Vec<Frontier> {
     let cells: BTreeMap<&CellName, &PlacedCell<'_, '_>> = spots.iter().map(|spot| (&spot.place.cell, spot)).collect();
     sweeps.iter().flat_map(|sweep| SEEN.iter().filter_map(|seen| frontier(sweep, seen, &cells))).collect()
 }

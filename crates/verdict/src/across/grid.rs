@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{PlacedCell, clusters, slug, unique};
-use crate::verdict::number::{count, significant};
-use crate::verdict::report::across::{Grid, Square};
+use crate::number::{count, significant};
+use crate::report::across::{Grid, Square};
 
 /// Grids with two squares or more: one square is a row of the table.
-pub(in crate::verdict) fn grids(spots: &[PlacedCell<'_, '_>]) -> Vec<Grid> {
+pub(crate) fn grids(spots: &[PlacedCell<'_, '_>]) -> Vec<Grid> {
     let mut found: BTreeMap<_, Vec<&PlacedCell<'_, '_>>> = BTreeMap::new();
     for spot in spots {
         let p = &spot.place;
@@ -82,7 +82,7 @@ fn axis(values: &[Option<f64>]) -> (Vec<f64>, Vec<Option<usize>>) {
         .map(|k| {
             let members: Vec<f64> =
                 values.iter().zip(&places).filter(|(_, p)| **p == Some(k)).filter_map(|(v, _)| *v).collect();
-            crate::stats::mean(&members).round()
+            sparkbench_stats::mean(&members).round()
         })
         .collect();
     (ends, places)

@@ -8,18 +8,18 @@
 use std::collections::BTreeMap;
 
 use super::super::number::{list, significant};
-use crate::model::Run;
-use crate::verdict::case::{Case, Cell};
-use crate::verdict::report::Estimate;
-use crate::verdict::report::across::{MemoryArm, MemoryStack};
-use crate::verdict::trap::sized_before_the_pool;
-use crate::verdict::{Settings, estimate};
+use crate::case::{Case, Cell};
+use crate::report::Estimate;
+use crate::report::across::{MemoryArm, MemoryStack};
+use crate::trap::sized_before_the_pool;
+use crate::{Settings, estimate};
+use sparkbench_model::Run;
 
 /// Parts may exceed their whole by this share before they contradict it: figures are printed with two decimals or in MiB.
 const ROUNDING_SHARE: f64 = 0.01;
 
 /// Stacks for each model of which any part of the memory is reported.
-pub(in crate::verdict) fn stacks(case: &Case<'_>, settings: &Settings) -> Vec<MemoryStack> {
+pub(crate) fn stacks(case: &Case<'_>, settings: &Settings) -> Vec<MemoryStack> {
     let mut found: BTreeMap<&str, Vec<MemoryArm>> = BTreeMap::new();
     for (model, workload) in case.questions() {
         let arms: Vec<MemoryArm> =

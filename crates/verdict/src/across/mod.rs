@@ -25,7 +25,7 @@ use super::physics::PhysicsFacts;
 use super::report::across::{CellName, Place};
 use super::report::{Across, Estimate};
 use super::{Settings, estimate};
-use crate::model::{Run, Status};
+use sparkbench_model::{Run, Status};
 
 /// Requests a second from which a rate is no rate: tools that have no word for "all at once" are given such numbers. No server of language
 /// models starts a request every ten microseconds.
@@ -122,7 +122,7 @@ fn one(cell: &Cell<'_>, of: impl Fn(&Run) -> Option<String>) -> Option<String> {
 /// Mean of lengths above zero. A length of zero is a part of the work that was left out (prompt alone, output alone) and stays.
 fn mean(cell: &Cell<'_>, of: impl Fn(&Run) -> Option<f64>) -> Option<f64> {
     let values: Vec<f64> = cell.runs.iter().filter_map(|run| of(run)).filter(|v| v.is_finite() && *v >= 0.0).collect();
-    (!values.is_empty()).then(|| crate::stats::mean(&values))
+    (!values.is_empty()).then(|| sparkbench_stats::mean(&values))
 }
 
 /// Values that lie within the tolerance of lengths of the first of their cluster are one. Gives the number of its cluster for each.

@@ -8,13 +8,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::Run;
-use crate::verdict::case::{Case, Cell};
-use crate::verdict::number::significant;
-use crate::verdict::physics::PhysicsFacts;
-use crate::verdict::report::across::{Ceiling, CellName, RoofPoint, Roofline};
-use crate::verdict::trap::physics::GB;
-use crate::verdict::{Settings, estimate};
+use crate::case::{Case, Cell};
+use crate::number::significant;
+use crate::physics::PhysicsFacts;
+use crate::report::across::{Ceiling, CellName, RoofPoint, Roofline};
+use crate::trap::physics::GB;
+use crate::{Settings, estimate};
+use sparkbench_model::Run;
 
 /// Operations of a TFLOP.
 const TERA: f64 = 1e12;
@@ -22,7 +22,7 @@ const TERA: f64 = 1e12;
 const FLOP_PER_PARAMETER: f64 = 2.0;
 
 /// A roofline for each machine and number of devices whose bandwidth is known and that has a cell to show.
-pub(in crate::verdict) fn rooflines(cases: &[Case<'_>], settings: &Settings) -> Vec<Roofline> {
+pub(crate) fn rooflines(cases: &[Case<'_>], settings: &Settings) -> Vec<Roofline> {
     let mut found: BTreeMap<(String, u64), Roofline> = BTreeMap::new();
     for case in cases {
         let grounds = PhysicsFacts::of(case);

@@ -10,8 +10,8 @@
 use std::collections::BTreeMap;
 
 use super::clusters;
-use crate::verdict::case::Cell;
-use crate::verdict::report::across::Place;
+use crate::case::Cell;
+use crate::report::across::Place;
 
 /// Words of labels that say a batch or a concurrency limit, longest first. Single letters count only with digits right behind.
 const BATCH_WORDS: &[&str] = &["concurrency", "batch", "users", "conc", "bs", "c", "b"];

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::verdict::report::across::{Best, Place, Summary};
+use crate::report::across::{Best, Place, Summary};
 
 /// By model label.
-pub(in crate::verdict) fn models(places: &[&Place]) -> Vec<Summary> {
+pub(crate) fn models(places: &[&Place]) -> Vec<Summary> {
     let mut by_model: BTreeMap<&str, Vec<&Place>> = BTreeMap::new();
     for place in places {
         by_model.entry(&place.cell.model).or_default().push(place);
@@ -18,7 +18,7 @@ pub(in crate::verdict) fn models(places: &[&Place]) -> Vec<Summary> {
 }
 
 /// By machine. Cells of which no file names one come last.
-pub(in crate::verdict) fn machines(places: &[&Place]) -> Vec<Summary> {
+pub(crate) fn machines(places: &[&Place]) -> Vec<Summary> {
     let mut by_machine: BTreeMap<(bool, Option<&str>), Vec<&Place>> = BTreeMap::new();
     for place in places {
         let machine = place.machine.as_deref();

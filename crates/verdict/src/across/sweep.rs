@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{PlacedCell, labels, slug, unique};
-use crate::verdict::Settings;
-use crate::verdict::number::{list, significant};
-use crate::verdict::report::Estimate;
-use crate::verdict::report::across::{Sweep, SweepLine, SweepPoint};
+use crate::Settings;
+use crate::number::{list, significant};
+use crate::report::Estimate;
+use crate::report::across::{Sweep, SweepLine, SweepPoint};
 
 /// Finite rates are the load where there are any. Else the limit of concurrency is.
 fn load(spot: &PlacedCell<'_, '_>) -> Option<(&'static str, f64)> {
@@ -18,11 +18,7 @@ fn load(spot: &PlacedCell<'_, '_>) -> Option<(&'static str, f64)> {
 }
 
 /// Every shape that was measured at two loads or more by one environment and engine.
-pub(in crate::verdict) fn sweeps(
-    spots: &[PlacedCell<'_, '_>],
-    shapes: &[Option<usize>],
-    settings: &Settings,
-) -> Vec<Sweep> {
+pub(crate) fn sweeps(spots: &[PlacedCell<'_, '_>], shapes: &[Option<usize>], settings: &Settings) -> Vec<Sweep> {
     let mut found: BTreeMap<(usize, &str), Vec<(f64, &PlacedCell<'_, '_>)>> = BTreeMap::new();
     for (spot, shape) in spots.iter().zip(shapes) {
         let Some((shape, (kind, load))) = shape.zip(load(spot)) else { continue };
@@ -42,7 +38,7 @@ pub(in crate::verdict) fn sweeps(
             cells.iter().filter_map(|(_, spot)| of(&spot.place)).collect()
         };
         let (isl, osl) = (lengths(|p| p.isl), lengths(|p| p.osl));
-        let mean = |values: &[f64]| (!values.is_empty()).then(|| crate::stats::mean(values));
+        let mean = |values: &[f64]| (!values.is_empty()).then(|| sparkbench_stats::mean(values));
         let shown = |values: &[f64]| mean(values).map_or(String::new(), |v| significant(v.round(), 6));
         let base = slug(&[
             first.machine.as_deref().unwrap_or(""),
@@ -128,7 +124,7 @@ fn lines(cells: &[(f64, &PlacedCell<'_, '_>)], settings: &Settings) -> Vec<Sweep
 
 /// Settings besides the load that make a line of its own.
 fn other_settings(spot: &PlacedCell<'_, '_>) -> String {
-    let said = |of: &dyn Fn(&crate::model::Run) -> Option<String>| super::one(spot.cell, of);
+    let said = |of: &dyn Fn(&sparkbench_model::Run) -> Option<String>| super::one(spot.cell, of);
     let words = [
         said(&|run| run.setup.parallel.clone()),
         said(&|run| run.setup.kv_dtype.as_ref().map(|kind| format!("{kind} cache"))),

@@ -2,13 +2,13 @@
 
 use super::frontier::front;
 use super::{clusters, labels, report, slug};
-use crate::model::{Campaign, Extra, ExtraValue, Facts, Origin, Run, Setup, Status, known_extra};
-use crate::verdict::Settings;
-use crate::verdict::case::Case;
-use crate::verdict::memory::Memory;
-use crate::verdict::report::across::Agreeing;
-use crate::verdict::report::{Across, VerdictKind};
-use crate::verdict::testing::measured;
+use crate::Settings;
+use crate::case::Case;
+use crate::memory::Memory;
+use crate::report::across::Agreeing;
+use crate::report::{Across, VerdictKind};
+use crate::testing::measured;
+use sparkbench_model::{Campaign, Extra, ExtraValue, Facts, Origin, Run, Setup, Status, known_extra};
 
 fn settings() -> Settings {
     Settings { confidence: 0.95, resamples: 999, seed: 42, baseline: None, margins_pct: Default::default() }

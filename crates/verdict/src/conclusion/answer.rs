@@ -5,16 +5,16 @@
 
 use super::headline::{capital_unless_name, change, comparable, mislabelled, tells};
 use super::seen;
-use crate::model::{Direction, within};
-use crate::verdict::grammar::said::is_time;
-use crate::verdict::number::{count, fixed, significant};
-use crate::verdict::report::{Analysis, CampaignReport, Comparison, VerdictKind};
+use crate::grammar::said::is_time;
+use crate::number::{count, fixed, significant};
+use crate::report::{Analysis, CampaignReport, Comparison, VerdictKind};
+use sparkbench_model::{Direction, within};
 
 /// Candidates that the sentence names. More are counted.
 const MOST_NAMED: usize = 3;
 
 /// Gives every campaign its answer.
-pub(in crate::verdict) fn give(analysis: &mut Analysis) {
+pub(crate) fn give(analysis: &mut Analysis) {
     let answers: Vec<Option<String>> = analysis.campaigns.iter().map(|campaign| answer(analysis, campaign)).collect();
     for (campaign, answer) in analysis.campaigns.iter_mut().zip(answers) {
         campaign.answer = answer;

@@ -4,11 +4,11 @@
 //! Not here: one comparison (see `grammar::said`), conclusions from rows with doubtful labels (see `seen`).
 
 use super::{capital, ident};
-use crate::model::within;
-use crate::verdict::grammar::said;
-use crate::verdict::number::{count, list, significant};
-use crate::verdict::report::{Comparison, Sentence, VerdictKind};
-use crate::verdict::trap;
+use crate::grammar::said;
+use crate::number::{count, list, significant};
+use crate::report::{Comparison, Sentence, VerdictKind};
+use crate::trap;
+use sparkbench_model::within;
 
 /// "Only 1 of 3 models can be judged": said first, since everything else depends on it. Each model has its own reasons.
 pub(super) fn comparable(comparisons: &[&Comparison]) -> Option<Sentence> {
@@ -318,5 +318,5 @@ fn caveats(telling: &[&Comparison], cells: &[&Comparison]) -> Vec<String> {
 pub(super) fn bound(c: &Comparison) -> Option<(f64, usize)> {
     let interval = c.change_ci?;
     let most = interval.low.abs().max(interval.high.abs()) + c.drift_allowance_pct;
-    Some((most, crate::verdict::number::decimals(interval.low, interval.high)))
+    Some((most, crate::number::decimals(interval.low, interval.high)))
 }

@@ -5,9 +5,9 @@
 
 use super::headline::{headline_of, unjudged};
 use super::ident;
-use crate::model::{Hypothesis, Metric, within};
-use crate::verdict::case::Case;
-use crate::verdict::report::{Comparison, HypothesisReport, Outcome, Sentence, VerdictKind};
+use crate::case::Case;
+use crate::report::{Comparison, HypothesisReport, Outcome, Sentence, VerdictKind};
+use sparkbench_model::{Hypothesis, Metric, within};
 
 /// Every hypothesis, in the order of the campaign, with the sentence that leads its headline.
 pub(super) fn assess(case: &Case<'_>, comparisons: &[&Comparison]) -> Vec<(HypothesisReport, Sentence)> {
@@ -124,9 +124,9 @@ fn expected(h: &Hypothesis, baseline: Option<&str>) -> String {
     match h.expect.as_deref() {
         None => "not stated".to_owned(),
         Some("equivalent") => {
-            let margin = h.margin_pct.map_or_else(String::new, |margin| {
-                format!(" beyond {} %", crate::verdict::number::significant(margin, 3))
-            });
+            let margin = h
+                .margin_pct
+                .map_or_else(String::new, |margin| format!(" beyond {} %", crate::number::significant(margin, 3)));
             format!("no difference{of} between {a} and {b}{margin}")
         }
         Some("slower") => format!("{b} slower than {a}{of}"),

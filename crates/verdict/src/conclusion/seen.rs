@@ -5,10 +5,10 @@
 
 use super::headline::{change, mislabelled};
 use super::{capital, ident};
-use crate::model::within;
-use crate::verdict::number::{count, fixed, list, signed};
-use crate::verdict::report::{Comparison, Sentence, TrapReport, TrapStatus, VerdictKind};
-use crate::verdict::trap;
+use crate::number::{count, fixed, list, signed};
+use crate::report::{Comparison, Sentence, TrapReport, TrapStatus, VerdictKind};
+use crate::trap;
+use sparkbench_model::within;
 
 /// "−0.3 % to +0.1 %": signed ends without the per cent of the first.
 pub(super) fn between(changes: &[f64], places: usize) -> String {
@@ -53,7 +53,7 @@ pub(super) fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Senten
     if apart.is_empty() {
         let changes: Vec<f64> = usable.iter().filter_map(|c| c.change_pct).collect();
         // As many places as the widest interval leaves a meaning.
-        let places = usable.iter().filter_map(|c| c.change_ci).map(|i| crate::verdict::number::decimals(i.low, i.high));
+        let places = usable.iter().filter_map(|c| c.change_ci).map(|i| crate::number::decimals(i.low, i.high));
         let reads = between(&changes, places.min().unwrap_or(2));
         let than = if drift > 0.0 {
             format!(", less than the machine drifted by itself ({} %)", fixed(drift, 1))

@@ -1,9 +1,9 @@
 //! Cells with figures that can be computed by hand.
 
 use super::*;
-use crate::model::{Campaign, Facts, Setup};
-use crate::verdict::facts::builtin;
-use crate::verdict::testing::measured;
+use crate::facts::builtin;
+use crate::testing::measured;
+use sparkbench_model::{Campaign, Facts, Setup};
 
 fn settings() -> Settings {
     Settings { confidence: 0.95, resamples: 999, seed: 1, baseline: None, margins_pct: BTreeMap::new() }

@@ -14,11 +14,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::builtin;
-use crate::error::Error;
-use crate::model::{
+use crate::cost::{LIMIT_TPOT_MS, LIMIT_TTFT_MS};
+use sparkbench_model::{
     Campaign, FactConflict, Facts, LocalFacts, MachineFacts, ModelFacts, PriceFacts, ReferenceFacts, Run,
 };
-use crate::verdict::cost::{LIMIT_TPOT_MS, LIMIT_TTFT_MS};
+use sparkbench_text::error::Error;
 
 /// Largest relative difference of a figure that is computed from a checkpoint and counts as the same. Published sizes are rounded to it.
 const COMPUTED_AGREES: f64 = 0.01;

@@ -7,9 +7,9 @@
 //! a throughput round in the head.
 
 use super::Incomparability;
-use crate::model::{Direction, Metric, within};
-use crate::verdict::number::{count, decimals, fixed, significant};
-use crate::verdict::report::{Comparison, VerdictKind};
+use crate::number::{count, decimals, fixed, significant};
+use crate::report::{Comparison, VerdictKind};
+use sparkbench_model::{Direction, Metric, within};
 
 /// Fewest runs per arm from which an exact test can reach p < 0.05. With three and three runs the most extreme order has p = 0.1.
 pub(crate) const LEAST_RUNS: usize = 4;
@@ -251,8 +251,8 @@ fn plain(because: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::report::{Interval, TostReport};
-    use crate::verdict::testing::comparison;
+    use crate::report::{Interval, TostReport};
+    use crate::testing::comparison;
 
     fn metric(name: &str) -> Metric {
         Metric::find(name).unwrap()

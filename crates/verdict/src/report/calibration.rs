@@ -1,6 +1,6 @@
 //! The method applied to identical arms, as pages and `analysis.json` show it.
 //!
-//! In:  filled by [`crate::verdict`].  Out: JSON with the same names.
+//! In:  filled by [`crate`].  Out: JSON with the same names.
 //! Not here: how it is done (see `verdict::calibration`).
 
 use serde::Serialize;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Comparison, HypothesisReport, Interval, MeasuredRow};
-use crate::model::{CustomMetric, Instant, Paper};
+use sparkbench_model::{CustomMetric, Instant, Paper};
 
 /// One campaign: its words, its design, and what its rows support.
 #[derive(Debug, Clone, Serialize)]

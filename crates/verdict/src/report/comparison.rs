@@ -6,8 +6,8 @@
 use serde::{Serialize, Serializer};
 
 use super::{Interval, PairsReport, SequentialReport, ShiftReport, StabilityPanel};
-use crate::model::Direction;
-use crate::stats;
+use sparkbench_model::Direction;
+use sparkbench_stats as stats;
 
 /// An interval and how it was made.
 #[derive(Debug, Clone, Serialize)]

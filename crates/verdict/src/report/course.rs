@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::model::{Finding, Instant, MissingRun};
+use sparkbench_model::{Finding, Instant, MissingRun};
 
 /// All of them.
 #[derive(Debug, Clone, Default, Serialize)]

@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use super::Interval;
-use crate::model::Direction;
+use sparkbench_model::Direction;
 
 /// A bootstrap interval of one sample.
 #[derive(Debug, Clone, Serialize)]

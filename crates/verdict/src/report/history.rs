@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::series::SeriesReport;
 use super::{Comparison, Interval};
-use crate::model::{Direction, Instant};
+use sparkbench_model::{Direction, Instant};
 
 /// A cell that several campaigns measured: the same machine, model, shape of requests, engine and environment.
 #[derive(Debug, Clone, Serialize)]

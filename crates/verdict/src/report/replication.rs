@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use super::{Interval, VerdictKind};
-use crate::model::Direction;
+use sparkbench_model::Direction;
 
 /// One question over several campaigns. Effects are changes of the metric, per cent of the baseline: positive is more.
 #[derive(Debug, Clone, Serialize)]

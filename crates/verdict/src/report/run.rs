@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
-use crate::model::{Extra, Instant, Origin, Setup, Source, Status};
+use sparkbench_model::{Extra, Instant, Origin, Setup, Source, Status};
 
 /// One run as the pages show it.
 #[derive(Debug, Clone, Serialize)]

@@ -1,6 +1,6 @@
 //! A comparison of a campaign with interim looks: the look that counts, and the looks before it.
 //!
-//! In:  filled by [`crate::verdict::sequential`].  Out: JSON with the same names.
+//! In:  filled by [`crate::sequential`].  Out: JSON with the same names.
 //! Not here: how a number came about (see `stats::sequential`).
 
 use serde::Serialize;

@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::model::Direction;
+use sparkbench_model::Direction;
 
 /// One metric over time.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::model::Origin;
+use sparkbench_model::Origin;
 
 /// Severity of a trap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::{Course, Instant, Setup, Source, Status};
+use sparkbench_model::{Course, Instant, Setup, Source, Status};
 
 const START: i64 = 1_800_000_000_000;
 

@@ -4,7 +4,7 @@
 //! Not here: figures over it.
 
 use super::BUSY_PCT;
-use crate::model::{Instant, Run, Sample};
+use sparkbench_model::{Instant, Run, Sample};
 
 /// How a window was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,10 +6,10 @@
 use super::columns::{CHANCE, Derived, MIN_ROWS, Relation, SPREAD_OVER_ROUNDING};
 use super::finding::named;
 use super::{Finding, Theme, Trap};
-use crate::model::Metric;
-use crate::verdict::case::Case;
-use crate::verdict::number::significant;
-use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::case::Case;
+use crate::number::significant;
+use crate::report::{Evidence, Severity, Subject};
+use sparkbench_model::Metric;
 
 /// A straight line of another column.
 pub(super) struct AffineColumns;

@@ -4,9 +4,9 @@
 //! Not here: which settings there are (see `verdict::alike`), lengths (see `token_counts`).
 
 use super::{Finding, Theme, Trap, sides};
-use crate::verdict::alike;
-use crate::verdict::case::Case;
-use crate::verdict::report::Severity;
+use crate::alike;
+use crate::case::Case;
+use crate::report::Severity;
 
 /// Settings that must be the same on both sides of a comparison.
 pub(super) struct ArmsDiffer {

@@ -5,10 +5,10 @@
 
 use super::finding::{ALPHA, CellCheck, MAX_EVIDENCE, by_question, cooldown, named, place, unit};
 use super::{Finding, Theme, Trap};
-use crate::stats;
-use crate::verdict::case::{Case, Cell};
-use crate::verdict::number::significant;
-use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::case::{Case, Cell};
+use crate::number::significant;
+use crate::report::{Evidence, Severity, Subject};
+use sparkbench_stats as stats;
 
 /// Bound of the lag-1 correlation of independent values, in units of 1 / sqrt(n) (statistics contract 6.3).
 pub(super) const BOUND: f64 = 1.96;

@@ -5,10 +5,10 @@
 
 use super::finding::{or_missing, place, read, seen};
 use super::{Finding, Theme, Trap};
-use crate::model::{Run, known_extra};
-use crate::verdict::case::Case;
-use crate::verdict::number::{count, significant};
-use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::case::Case;
+use crate::number::{count, significant};
+use crate::report::{Evidence, Severity, Subject};
+use sparkbench_model::{Run, known_extra};
 
 /// No engine makes a token in less: 10,000 tokens a second for one stream, milliseconds.
 const FASTEST_TOKEN_MS: f64 = 0.1;
@@ -113,8 +113,8 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Extra, Series, Setup};
-    use crate::verdict::testing::{measured, reading};
+    use crate::testing::{measured, reading};
+    use sparkbench_model::{Extra, Series, Setup};
 
     fn with(values: &[f64]) -> Run {
         let mut run = measured("a", Setup::default(), &[]);

@@ -5,10 +5,10 @@
 
 use super::finding::{or_missing, place, seen};
 use super::{Finding, Theme, Trap};
-use crate::model::{Run, known_extra};
-use crate::verdict::case::{Case, Cell};
-use crate::verdict::number::count;
-use crate::verdict::report::{Severity, Subject};
+use crate::case::{Case, Cell};
+use crate::number::count;
+use crate::report::{Severity, Subject};
+use sparkbench_model::{Run, known_extra};
 
 /// The client was the limit.
 pub(super) struct ClientLimited;

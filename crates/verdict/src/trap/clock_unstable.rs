@@ -5,12 +5,12 @@
 
 use super::finding::{or_missing, place, read};
 use super::{Finding, Theme, Trap};
-use crate::model::Run;
-use crate::stats;
-use crate::verdict::case::{Case, Cell};
-use crate::verdict::number::{list, significant};
-use crate::verdict::report::{Evidence, Severity, Subject};
-use crate::verdict::telemetry;
+use crate::case::{Case, Cell};
+use crate::number::{list, significant};
+use crate::report::{Evidence, Severity, Subject};
+use crate::telemetry;
+use sparkbench_model::Run;
+use sparkbench_stats as stats;
 
 const METRIC: &str = "sm_clock_mhz";
 /// A sample at work so far below the run's median clock is a dip, per cent. Boost clocks of data-centre GPUs wander by 8 % under load.
@@ -20,7 +20,7 @@ pub(super) const DIPS_PCT: f64 = 5.0;
 /// Largest difference between repeats of one cell in their mean clock, per cent of the median.
 pub(super) const REPEATS_PCT: f64 = 3.0;
 /// Largest difference between environments in their mean clock, per cent of the baseline: the margin of a rate.
-pub(super) const ARMS_PCT: f64 = crate::model::metric::MARGIN_RATE_PCT;
+pub(super) const ARMS_PCT: f64 = sparkbench_model::metric::MARGIN_RATE_PCT;
 
 pub(super) struct ClockUnstable;
 

@@ -5,10 +5,10 @@
 
 use super::finding::{or_missing, place};
 use super::{Finding, Theme, Trap};
-use crate::model::{Node, Run};
-use crate::verdict::case::Case;
-use crate::verdict::number::{count, list, significant};
-use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::case::Case;
+use crate::number::{count, list, significant};
+use crate::report::{Evidence, Severity, Subject};
+use sparkbench_model::{Node, Run};
 
 /// Wall clocks may be so far apart, ms. NTP in one network keeps them within a millisecond or two.
 pub(super) const WALL_MS: f64 = 10.0;
@@ -126,7 +126,7 @@ fn faults(run: &Run, node: &Node) -> Vec<(&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ClockOffset;
+    use sparkbench_model::ClockOffset;
 
     fn node(before: (f64, f64, f64), after: (f64, f64, f64)) -> Node {
         let of = |(ahead_s, wall_ahead_s, bound_s)| Some(ClockOffset { ahead_s, wall_ahead_s, bound_s });
@@ -134,7 +134,7 @@ mod tests {
     }
 
     fn found(node: &Node) -> Vec<&'static str> {
-        faults(&crate::verdict::testing::run("r"), node).into_iter().map(|(what, _)| what).collect()
+        faults(&crate::testing::run("r"), node).into_iter().map(|(what, _)| what).collect()
     }
 
     #[test]

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use crate::model::{Metric, Run};
-use crate::verdict::case::Case;
+use crate::case::Case;
+use sparkbench_model::{Metric, Run};
 
 use affine::affine;
 use column::Column;

@@ -9,9 +9,9 @@ use super::physics::{
     share, step_bytes,
 };
 use super::{Finding, Theme, Trap};
-use crate::verdict::case::Case;
-use crate::verdict::number::{fixed, list, significant};
-use crate::verdict::report::{Severity, Subject};
+use crate::case::Case;
+use crate::number::{fixed, list, significant};
+use crate::report::{Severity, Subject};
 
 /// A rate may pass the limit by this factor before the check fires: bandwidth is nominal and rates are rounded.
 pub(super) const TOLERANCE: f64 = 1.05;
@@ -130,10 +130,10 @@ fn missing(case: &Case<'_>, model: &str, workload: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Campaign, Setup};
-    use crate::verdict::facts::builtin;
-    use crate::verdict::report::TrapStatus;
-    use crate::verdict::testing::measured;
+    use crate::facts::builtin;
+    use crate::report::TrapStatus;
+    use crate::testing::measured;
+    use sparkbench_model::{Campaign, Setup};
 
     #[test]
     fn a_narrower_build_of_a_mixed_model_is_a_warning_and_a_packed_file_has_its_own_limit() {

@@ -5,11 +5,11 @@
 
 use super::finding::{or_missing, place, read};
 use super::{Finding, Theme, Trap};
-use crate::model::Run;
-use crate::verdict::case::Case;
-use crate::verdict::number::{count, list, significant};
-use crate::verdict::physics::{Basis, PhysicsFacts, Reach};
-use crate::verdict::report::{Severity, Subject};
+use crate::case::Case;
+use crate::number::{count, list, significant};
+use crate::physics::{Basis, PhysicsFacts, Reach};
+use crate::report::{Severity, Subject};
+use sparkbench_model::Run;
 
 /// Least share of the roofline that a healthy device reaches, per cent. Published figures of one GB10 lie between 56 and 87 for every model,
 /// engine and precision. Eager mode, kernels that fall back and stuck clocks lie below 40.

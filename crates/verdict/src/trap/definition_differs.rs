@@ -5,12 +5,12 @@
 
 use super::finding::place;
 use super::{Finding, Theme, Trap, sides};
-use crate::model::Metric;
-use crate::verdict::case::Case;
-use crate::verdict::definitions::{self, DefinitionCheck};
-use crate::verdict::number::{count, list};
-use crate::verdict::pairing::DEFINITION;
-use crate::verdict::report::{Evidence, Severity};
+use crate::case::Case;
+use crate::definitions::{self, DefinitionCheck};
+use crate::number::{count, list};
+use crate::pairing::DEFINITION;
+use crate::report::{Evidence, Severity};
+use sparkbench_model::Metric;
 
 pub(super) struct DefinitionDiffers;
 

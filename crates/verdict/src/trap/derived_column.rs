@@ -6,9 +6,9 @@
 use super::columns::{CHANCE, Derived, MATCHING_SHARE, MIN_ROWS, Relation, SPREAD_OVER_ROUNDING};
 use super::finding::named;
 use super::{Finding, Theme, Trap};
-use crate::verdict::case::Case;
-use crate::verdict::number::{list, significant};
-use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::case::Case;
+use crate::number::{list, significant};
+use crate::report::{Evidence, Severity, Subject};
 
 /// A product or ratio of other columns.
 pub(super) struct DerivedColumn;

@@ -5,12 +5,12 @@
 
 use super::finding::{ALPHA, CellCheck, by_question, cooldown, named, place, read, unit};
 use super::{Finding, Theme, Trap};
-use crate::model::Run;
-use crate::stats;
-use crate::verdict::case::{Case, Cell};
-use crate::verdict::number::{p_value, significant};
-use crate::verdict::order;
-use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::case::{Case, Cell};
+use crate::number::{p_value, significant};
+use crate::order;
+use crate::report::{Evidence, Severity, Subject};
+use sparkbench_model::Run;
+use sparkbench_stats as stats;
 
 pub(super) struct DriftWithinArm;
 

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use super::finding::{place, seen};
 use super::{Finding, Theme, Trap};
-use crate::model::{Instant, Run};
-use crate::verdict::case::{Case, Cell};
-use crate::verdict::number::{count, list};
-use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::case::{Case, Cell};
+use crate::number::{count, list};
+use crate::report::{Evidence, Severity, Subject};
+use sparkbench_model::{Instant, Run};
 
 /// Equal rows are copies only when they agree in this many significant digits in all: fewer happen by chance.
 pub(super) const DIGITS: usize = 8;
@@ -54,7 +54,7 @@ impl Trap for DuplicateRuns {
         }
         let mut findings = vec![rows(case)];
         let labels: Vec<Finding> = case.cells.iter().filter_map(|cell| labels(case, cell)).collect();
-        if findings[0].status == crate::verdict::report::TrapStatus::Passed && !labels.is_empty() {
+        if findings[0].status == crate::report::TrapStatus::Passed && !labels.is_empty() {
             // One subject, one answer: the labels represent their cells, and the rows are listed there.
             let said = findings.remove(0).message;
             return labels.into_iter().map(|f| f.evidence([Evidence::text(said.clone())])).collect();

@@ -4,10 +4,10 @@
 //! Not here: which of them counts (see `verdict::facts`).
 
 use super::{Finding, Theme, Trap};
-use crate::model::FactConflict;
-use crate::verdict::case::Case;
-use crate::verdict::number::{count, list};
-use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::case::Case;
+use crate::number::{count, list};
+use crate::report::{Evidence, Severity, Subject};
+use sparkbench_model::FactConflict;
 
 /// Figures that a message names. The evidence has more.
 const NAMED: usize = 3;

@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 
 use super::finding::seen;
 use super::{Finding, Theme, Trap};
-use crate::model::{Run, Source, Status};
-use crate::verdict::case::Case;
-use crate::verdict::number::{count, list};
-use crate::verdict::report::{Severity, Subject};
+use crate::case::Case;
+use crate::number::{count, list};
+use crate::report::{Severity, Subject};
+use sparkbench_model::{Run, Source, Status};
 
 /// Failed or unrecorded ends.
 pub(super) struct FailedRuns;
@@ -99,7 +99,7 @@ fn ill(run: &Run, telling: &BTreeSet<&str>) -> Option<String> {
     }
 }
 
-fn look(case: &Case<'_>, cell: &crate::verdict::case::Cell<'_>, telling: &BTreeSet<&str>) -> Option<Finding> {
+fn look(case: &Case<'_>, cell: &crate::case::Cell<'_>, telling: &BTreeSet<&str>) -> Option<Finding> {
     let bad: Vec<(&Run, String)> = cell.runs.iter().filter_map(|run| Some((*run, ill(run, telling)?))).collect();
     if bad.is_empty() {
         return None;
@@ -125,10 +125,10 @@ fn look(case: &Case<'_>, cell: &crate::verdict::case::Cell<'_>, telling: &BTreeS
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Campaign, Setup};
-    use crate::verdict::facts::builtin;
-    use crate::verdict::report::TrapStatus;
-    use crate::verdict::testing::measured;
+    use crate::facts::builtin;
+    use crate::report::TrapStatus;
+    use crate::testing::measured;
+    use sparkbench_model::{Campaign, Setup};
 
     #[test]
     fn silence_of_a_kind_of_file_that_never_tells_is_no_failure() {

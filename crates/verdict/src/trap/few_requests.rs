@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use super::finding::{ALPHA, or_missing, place};
 use super::{Finding, Theme, Trap};
-use crate::model::{Metric, Run, known_extra};
-use crate::verdict::case::Case;
-use crate::verdict::number::{count, list};
-use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::case::Case;
+use crate::number::{count, list};
+use crate::report::{Evidence, Severity, Subject};
+use sparkbench_model::{Metric, Run, known_extra};
 
 /// Percentiles far from the middle, and the share below them.
 pub const TAILS: &[(&str, f64)] = &[("p90", 0.90), ("p95", 0.95), ("p99", 0.99)];
@@ -123,8 +123,8 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Extra, ExtraValue, Setup};
-    use crate::verdict::testing::{measured, reading};
+    use crate::testing::{measured, reading};
+    use sparkbench_model::{Extra, ExtraValue, Setup};
 
     #[test]
     fn a_request_without_an_answer_stands_behind_no_percentile() {

@@ -3,9 +3,9 @@
 //! In:  a status, a subject and a sentence.  Out: [`Finding`].
 //! Not here: the search itself.
 
-use crate::model::{Metric, Origin, Run};
-use crate::verdict::case::{Case, Cell};
-use crate::verdict::report::{Evidence, Severity, Subject, TrapStatus};
+use crate::case::{Case, Cell};
+use crate::report::{Evidence, Severity, Subject, TrapStatus};
+use sparkbench_model::{Metric, Origin, Run};
 
 /// Rows of evidence that one finding lists. The rest is counted. A page stays readable and an archive of a million runs stays small.
 pub(crate) const MAX_EVIDENCE: usize = 24;
@@ -218,10 +218,7 @@ pub(crate) fn by_question(case: &Case<'_>, clean: &str, look: impl Fn(&Cell<'_>,
 pub(crate) fn cooldown(case: &Case<'_>) -> String {
     match case.campaign.cooldown_s {
         Some(pause) if pause > 0.0 => {
-            format!(
-                "The stated pause of {} s between runs did not prevent it",
-                crate::verdict::number::significant(pause, 4)
-            )
+            format!("The stated pause of {} s between runs did not prevent it", crate::number::significant(pause, 4))
         }
         Some(_) => "There is no pause between runs. Add one".to_owned(),
         None => "No pause between runs is stated. State one and keep it".to_owned(),

@@ -5,11 +5,11 @@
 
 use super::finding::{CellCheck, by_question, named, place, read, unit};
 use super::{Finding, Theme, Trap};
-use crate::model::Run;
-use crate::stats::{self, outlier::FENCE};
-use crate::verdict::case::{Case, Cell};
-use crate::verdict::number::{count, significant};
-use crate::verdict::report::{Severity, Subject};
+use crate::case::{Case, Cell};
+use crate::number::{count, significant};
+use crate::report::{Severity, Subject};
+use sparkbench_model::Run;
+use sparkbench_stats::{self as stats, outlier::FENCE};
 
 /// Fewest other runs of an arm from which fences are drawn.
 pub(super) const MIN_OTHERS: usize = 4;

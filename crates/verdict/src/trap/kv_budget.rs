@@ -5,13 +5,13 @@
 
 use super::finding::{named, place, unit};
 use super::{Finding, Theme, Trap, sides};
-use crate::stats;
-use crate::verdict::case::Case;
-use crate::verdict::number::significant;
-use crate::verdict::report::{Evidence, Severity};
+use crate::case::Case;
+use crate::number::significant;
+use crate::report::{Evidence, Severity};
+use sparkbench_stats as stats;
 
 /// KV caches that differ by more than this are not one budget, per cent of the baseline: the margin of memory figures.
-pub(super) const LIMIT_PCT: f64 = crate::model::metric::MARGIN_WIDE_PCT;
+pub(super) const LIMIT_PCT: f64 = sparkbench_model::metric::MARGIN_WIDE_PCT;
 
 pub(super) struct KvBudgetDiffers;
 

@@ -6,11 +6,11 @@
 use super::finding::{or_missing, place, read};
 use super::physics::{GIB, bits, share};
 use super::{Finding, Theme, Trap};
-use crate::model::{ModelFacts, Run};
-use crate::verdict::case::Case;
-use crate::verdict::number::{list, significant};
-use crate::verdict::physics::parts;
-use crate::verdict::report::{Severity, Subject};
+use crate::case::Case;
+use crate::number::{list, significant};
+use crate::physics::parts;
+use crate::report::{Severity, Subject};
+use sparkbench_model::{ModelFacts, Run};
 
 /// Largest disagreement, per cent: block sizes and printed digits stay below it.
 pub(super) const TOLERANCE_PCT: f64 = 1.0;
@@ -143,10 +143,10 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Campaign, Setup};
-    use crate::verdict::facts::builtin;
-    use crate::verdict::report::TrapStatus;
-    use crate::verdict::testing::measured;
+    use crate::facts::builtin;
+    use crate::report::TrapStatus;
+    use crate::testing::measured;
+    use sparkbench_model::{Campaign, Setup};
 
     fn status(id: &str, setup: Setup, bytes_per_token: f64) -> TrapStatus {
         let figures = [("kv_cache_tokens", 1e6), ("kv_cache_gib", 1e6 * bytes_per_token / GIB)];

@@ -4,10 +4,10 @@
 //! Not here: measuring them (see `run::cluster`).
 
 use super::{Finding, Theme, Trap};
-use crate::model::MeasuredLink;
-use crate::verdict::case::Case;
-use crate::verdict::number::{list, significant};
-use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::case::Case;
+use crate::number::{list, significant};
+use crate::report::{Evidence, Severity, Subject};
+use sparkbench_model::MeasuredLink;
 
 /// Share of the promised speed that a link must carry, per cent, where one TCP connection on one core could: below 25 Gbit/s.
 pub(super) const SHARE_PCT: f64 = 70.0;

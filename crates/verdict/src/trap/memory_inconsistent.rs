@@ -7,10 +7,10 @@ use super::finding::{or_missing, place, read};
 use super::memory_scope::sized_before_the_pool;
 use super::physics::{GIB, Known, loaded_weights, memory, missing_weights, share};
 use super::{Finding, Theme, Trap};
-use crate::model::Run;
-use crate::verdict::case::Case;
-use crate::verdict::number::{list, significant};
-use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::case::Case;
+use crate::number::{list, significant};
+use crate::report::{Evidence, Severity, Subject};
+use sparkbench_model::Run;
 
 /// Memory in use beyond this many times what the engine holds is not the engine's.
 pub(super) const UNEXPLAINED: f64 = 2.0;

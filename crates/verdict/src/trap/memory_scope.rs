@@ -5,9 +5,9 @@
 
 use super::columns::{Derived, MIN_ROWS, Relation};
 use super::{Finding, Theme, Trap};
-use crate::verdict::case::Case;
-use crate::verdict::number::significant;
-use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::case::Case;
+use crate::number::significant;
+use crate::report::{Evidence, Severity, Subject};
 
 /// Fractions of the free memory that engines give to their cache. A slope outside is no sizing formula.
 pub(super) const POOL_FRACTION: (f64, f64) = (0.3, 1.0);

@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 
 use super::finding::named;
 use super::{Finding, Theme, Trap};
-use crate::model::Run;
-use crate::verdict::case::Case;
-use crate::verdict::number::count;
-use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::case::Case;
+use crate::number::count;
+use crate::report::{Evidence, Severity, Subject};
+use sparkbench_model::Run;
 
 pub(super) struct MissingMetric;
 

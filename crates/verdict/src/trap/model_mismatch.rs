@@ -6,10 +6,10 @@
 use super::finding::{or_missing, seen};
 use super::physics::share;
 use super::{Finding, Theme, Trap};
-use crate::model::Run;
-use crate::verdict::case::Case;
-use crate::verdict::number::{count, list};
-use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::case::Case;
+use crate::number::{count, list};
+use crate::report::{Evidence, Severity, Subject};
+use sparkbench_model::Run;
 
 /// Another model ran.
 pub(super) struct ModelMismatch;

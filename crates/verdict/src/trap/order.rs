@@ -5,11 +5,11 @@
 
 use super::finding::{or_missing, place};
 use super::{Finding, Theme, Trap};
-use crate::model::Run;
-use crate::stats::order::{INTERLEAVED_SHARE, OrderKind, order};
-use crate::verdict::case::Case;
-use crate::verdict::number::{count, significant};
-use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::case::Case;
+use crate::number::{count, significant};
+use crate::report::{Evidence, Severity, Subject};
+use sparkbench_model::Run;
+use sparkbench_stats::order::{INTERLEAVED_SHARE, OrderKind, order};
 
 pub(super) struct OrderNotInterleaved;
 
@@ -84,7 +84,7 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
         "neither in blocks nor at random".to_owned()
     };
     let chance = found.p_too_few.map_or_else(String::new, |p| {
-        format!(". A random order has so few changes with p {}", crate::verdict::number::p_value(p))
+        format!(". A random order has so few changes with p {}", crate::number::p_value(p))
     });
     let message = format!(
         "{place}: the environments ran {how}. {} unbroken series in {}. {share} contain every environment{chance}",

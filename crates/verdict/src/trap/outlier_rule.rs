@@ -5,10 +5,10 @@
 
 use super::finding::{or_missing, place};
 use super::{Finding, Theme, Trap};
-use crate::stats::outlier::{MODIFIED_Z, SIGMA};
-use crate::verdict::case::Case;
-use crate::verdict::number::{count, significant};
-use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::case::Case;
+use crate::number::{count, significant};
+use crate::report::{Evidence, Severity, Subject};
+use sparkbench_stats::outlier::{MODIFIED_Z, SIGMA};
 
 /// The 3 sigma rule cannot fire.
 pub(super) struct OutlierRuleCannotFire;

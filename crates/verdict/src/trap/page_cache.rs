@@ -6,10 +6,10 @@
 use super::finding::place;
 use super::sides::{by_candidate, state};
 use super::{Finding, Theme, Trap};
-use crate::stats;
-use crate::verdict::case::{Case, Cell};
-use crate::verdict::number::significant;
-use crate::verdict::report::{Evidence, Severity};
+use crate::case::{Case, Cell};
+use crate::number::significant;
+use crate::report::{Evidence, Severity};
+use sparkbench_stats as stats;
 
 /// Mean page caches that differ by more than this are not the same start, GiB: a model of a billion parameters, read once.
 pub(super) const LIMIT_GIB: f64 = 2.0;

@@ -3,9 +3,9 @@
 //! In:  the facts, the campaign's labels, what the engines print.  Out: figures with the words that say where they come from.
 //! Not here: judgement.
 
-use crate::model::{ExtraValue, ModelFacts, Run};
-use crate::verdict::case::{Case, Cell};
-use crate::verdict::number::{count, significant};
+use crate::case::{Case, Cell};
+use crate::number::{count, significant};
+use sparkbench_model::{ExtraValue, ModelFacts, Run};
 
 /// Bytes of a GiB.
 pub(crate) const GIB: f64 = 1_073_741_824.0;

@@ -5,10 +5,10 @@
 
 use super::finding::{or_missing, place, seen};
 use super::{Finding, Theme, Trap};
-use crate::model::{Run, known_extra};
-use crate::verdict::case::{Case, Cell};
-use crate::verdict::number::{count, significant};
-use crate::verdict::report::{Severity, Subject};
+use crate::case::{Case, Cell};
+use crate::number::{count, significant};
+use crate::report::{Severity, Subject};
+use sparkbench_model::{Run, known_extra};
 
 /// Share of failed requests above which a run's latencies are those of a selected sample, per cent.
 pub(super) const LIMIT_PCT: f64 = 1.0;

@@ -5,9 +5,9 @@
 
 use super::finding::place;
 use super::{Finding, Theme, Trap};
-use crate::verdict::case::Case;
-use crate::verdict::number::count;
-use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::case::Case;
+use crate::number::count;
+use crate::report::{Evidence, Severity, Subject};
 
 /// Runs found differ from runs planned.
 pub(super) struct RunCount;

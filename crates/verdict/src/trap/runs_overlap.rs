@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 
 use super::{Finding, Theme, Trap};
-use crate::model::{Instant, Run};
-use crate::stats;
-use crate::verdict::case::Case;
-use crate::verdict::number::{count, significant};
-use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::case::Case;
+use crate::number::{count, significant};
+use crate::report::{Evidence, Severity, Subject};
+use sparkbench_model::{Instant, Run};
+use sparkbench_stats as stats;
 
 /// Start stamps are whole seconds in several formats.
 pub(super) const STAMP_S: f64 = 1.0;

@@ -6,10 +6,10 @@
 use super::finding::{ALPHA, named, or_missing, place};
 use super::physics::{GB, roofline, step_bytes};
 use super::{Finding, Theme, Trap, decode_above_roofline};
-use crate::stats;
-use crate::verdict::case::{Case, Cell};
-use crate::verdict::number::{list, significant};
-use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::case::{Case, Cell};
+use crate::number::{list, significant};
+use crate::report::{Evidence, Severity, Subject};
+use sparkbench_stats as stats;
 
 /// Bytes per step that differ by more than this cannot give one speed while decoding waits for memory.
 pub(super) const BYTES_RATIO: f64 = 2.0;

@@ -5,11 +5,11 @@
 
 use super::Finding;
 use super::finding::{or_missing, place};
-use crate::model::{Run, known_extra};
-use crate::verdict::alike::{self, Difference};
-use crate::verdict::case::{Case, Cell};
-use crate::verdict::number::list;
-use crate::verdict::report::{Evidence, Subject};
+use crate::alike::{self, Difference};
+use crate::case::{Case, Cell};
+use crate::number::list;
+use crate::report::{Evidence, Subject};
+use sparkbench_model::{Run, known_extra};
 
 /// Checks each candidate against the baseline of its question. A question without a candidate cannot be checked.
 pub(super) fn by_candidate(case: &Case<'_>, look: impl Fn(&Cell<'_>, &Cell<'_>, Subject) -> Finding) -> Vec<Finding> {

@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 
 use super::{Finding, Theme, Trap};
-use crate::verdict::case::Case;
-use crate::verdict::number::{count, list};
-use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::case::Case;
+use crate::number::{count, list};
+use crate::report::{Evidence, Severity, Subject};
 
 /// One setup.
 pub(super) struct SingleSetup;

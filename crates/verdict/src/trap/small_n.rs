@@ -5,12 +5,12 @@
 
 use super::finding::{or_missing, place};
 use super::{Finding, Theme, Trap};
-use crate::verdict::case::Case;
-use crate::verdict::number::count;
-use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::case::Case;
+use crate::number::count;
+use crate::report::{Evidence, Severity, Subject};
 
 /// Below this number of runs in an arm bootstrap intervals are too short and are not used for verdicts (statistics contract 3.6).
-pub(super) const ENOUGH: usize = crate::stats::bootstrap::SMALL_N;
+pub(super) const ENOUGH: usize = sparkbench_stats::bootstrap::SMALL_N;
 /// Below this number the median has no interval at 95 % and most exact tests cannot reach 0.05 (statistics contract 2.7).
 pub(super) const BARELY: usize = 6;
 

@@ -6,10 +6,10 @@
 use super::finding::{or_missing, place};
 use super::temperature::start;
 use super::{Finding, Theme, Trap};
-use crate::stats;
-use crate::verdict::case::{Case, Cell};
-use crate::verdict::number::significant;
-use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::case::{Case, Cell};
+use crate::number::significant;
+use crate::report::{Evidence, Severity, Subject};
+use sparkbench_stats as stats;
 
 /// Mean start temperatures that differ by more than this are different starts, degrees Celsius. It is twice the error of a sensor of whole
 /// degrees.

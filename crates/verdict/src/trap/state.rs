@@ -7,10 +7,10 @@
 
 use super::finding::{or_missing, place, seen};
 use super::{Finding, Theme, Trap, sides};
-use crate::model::Run;
-use crate::verdict::case::{Case, Cell};
-use crate::verdict::number::{count, significant};
-use crate::verdict::report::{Severity, Subject};
+use crate::case::{Case, Cell};
+use crate::number::{count, significant};
+use crate::report::{Severity, Subject};
+use sparkbench_model::Run;
 
 /// More swap in use than this is no leftover of the start of the machine, GiB.
 const SWAP_GIB: f64 = 0.25;

@@ -5,10 +5,10 @@
 
 use super::finding::seen;
 use super::{Finding, Theme, Trap};
-use crate::model::{Stated, StatedKind};
-use crate::verdict::case::Case;
-use crate::verdict::number::count;
-use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::case::Case;
+use crate::number::count;
+use crate::report::{Evidence, Severity, Subject};
+use sparkbench_model::{Stated, StatedKind};
 
 /// Stated facts contradict the files.
 pub(super) struct StatedFactsContradict;

@@ -4,10 +4,10 @@
 //! Not here: a cell with another number of runs than the others (see `run_count`).
 
 use super::{Finding, Theme, Trap};
-use crate::model::{MissingReason, MissingRun};
-use crate::verdict::case::Case;
-use crate::verdict::number::count;
-use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::case::Case;
+use crate::number::count;
+use crate::report::{Evidence, Severity, Subject};
+use sparkbench_model::{MissingReason, MissingRun};
 
 /// The plan was not finished.
 pub(super) struct StoppedEarly;

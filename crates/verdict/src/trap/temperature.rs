@@ -5,10 +5,10 @@
 
 use super::finding::seen;
 use super::{Finding, Theme, Trap};
-use crate::model::Run;
-use crate::verdict::case::Case;
-use crate::verdict::number::{count, significant};
-use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::case::Case;
+use crate::number::{count, significant};
+use crate::report::{Evidence, Severity, Subject};
+use sparkbench_model::Run;
 
 /// Lowest plausible temperature, degrees Celsius: a sensor that prints less is not read.
 pub(super) const LOWEST_C: f64 = 0.0;

@@ -5,11 +5,11 @@
 
 use super::finding::{or_missing, place};
 use super::{Finding, Theme, Trap};
-use crate::model::Run;
-use crate::verdict::case::Case;
-use crate::verdict::number::{count, list, significant};
-use crate::verdict::report::{Evidence, Severity, Subject};
-use crate::verdict::telemetry::{self, SLOWDOWN_BITS};
+use crate::case::Case;
+use crate::number::{count, list, significant};
+use crate::report::{Evidence, Severity, Subject};
+use crate::telemetry::{self, SLOWDOWN_BITS};
+use sparkbench_model::Run;
 
 /// Share of a run that may be spent slowed down, per cent: below it no figure of the run moves by its margin.
 pub(super) const LIMIT_PCT: f64 = 1.0;

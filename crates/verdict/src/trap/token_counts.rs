@@ -4,9 +4,9 @@
 //! Not here: other settings (see `arms_differ`).
 
 use super::{Finding, Theme, Trap, sides};
-use crate::verdict::alike::{self, TOKENS_TOLERANCE_PCT};
-use crate::verdict::case::Case;
-use crate::verdict::report::Severity;
+use crate::alike::{self, TOKENS_TOLERANCE_PCT};
+use crate::case::Case;
+use crate::report::Severity;
 
 /// Lengths differ.
 pub(super) struct TokenCountsDiffer;

@@ -5,10 +5,10 @@
 
 use super::finding::{ALPHA, judged, named, or_missing, place, unit};
 use super::{Finding, Theme, Trap};
-use crate::stats;
-use crate::verdict::case::{Case, Cell};
-use crate::verdict::number::{count, p_value, significant};
-use crate::verdict::report::{Evidence, Severity, Subject};
+use crate::case::{Case, Cell};
+use crate::number::{count, p_value, significant};
+use crate::report::{Evidence, Severity, Subject};
+use sparkbench_stats as stats;
 
 pub(super) struct VarianceDiffers;
 

@@ -6,9 +6,9 @@
 use super::finding::{or_missing, seen};
 use super::physics::{GIB, claimed_weights, gigabytes, memory, missing_machine, missing_weights};
 use super::{Finding, Theme, Trap};
-use crate::verdict::case::Case;
-use crate::verdict::number::{count, significant};
-use crate::verdict::report::{Severity, Subject};
+use crate::case::Case;
+use crate::number::{count, significant};
+use crate::report::{Severity, Subject};
 
 /// Weights do not fit.
 pub(super) struct WeightsExceedMemory;

@@ -5,10 +5,10 @@
 
 use super::finding::{or_missing, place, seen};
 use super::{Finding, Theme, Trap};
-use crate::model::{Run, known_extra};
-use crate::verdict::case::Case;
-use crate::verdict::number::{list, significant};
-use crate::verdict::report::{Severity, Subject};
+use crate::case::Case;
+use crate::number::{list, significant};
+use crate::report::{Severity, Subject};
+use sparkbench_model::{Run, known_extra};
 
 /// Largest disagreement between the reported rate and tokens over time, per cent.
 pub(super) const TOLERANCE_PCT: f64 = 5.0;

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::error::{Error, Kind};
-use crate::host::{Answer, Host, Question};
+use sparkbench_host::{Answer, Host, Question};
+use sparkbench_text::error::{Error, Kind};
 
 /// Copying files in and out may take longer than a question.
 pub(super) const COPY_LIMIT: Duration = Duration::from_secs(1800);

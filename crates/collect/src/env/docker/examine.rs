@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use super::client::{COPY_LIMIT, Inspected};
 use super::image::full_id;
 use super::{Containers, Watched, Work, flags};
-use crate::archive::manifest::CheckWire;
 use crate::env::{Examined, Invocation, Place, WORK_INSIDE, checks};
-use crate::error::Error;
-use crate::host::{Ended, Host, Question};
+use sparkbench_archive::manifest::CheckWire;
+use sparkbench_host::{Ended, Host, Question};
+use sparkbench_text::error::Error;
 
 /// Message of a program that has lost its GPU: `systemctl daemon-reload` on the machine takes the devices from containers that run
 /// (NVIDIA/nvidia-container-toolkit, issues 48 and 1227).

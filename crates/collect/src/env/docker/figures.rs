@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::host::Host;
+use sparkbench_host::Host;
 
 /// Controller and file: limits, which do not change while a container runs. The newer layout first.
 const LIMITS: &[(&str, &[&str])] = &[
@@ -129,7 +129,7 @@ impl Figures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::replay::Replay;
+    use sparkbench_host::replay::Replay;
 
     fn folders(controller: &str) -> BTreeMap<String, PathBuf> {
         BTreeMap::from([(controller.to_owned(), PathBuf::from("/sys/fs/cgroup/c"))])

@@ -3,7 +3,7 @@
 //! In:  the list `flags`.  Out: faults, and single values.
 //! Not here: what a flag does. Everything that is not named here goes to the engine unchanged.
 
-use crate::plan::Reader;
+use sparkbench_plan::Reader;
 
 /// Flags that are ours, or that would take from a run what the archive needs: names, why not, what to do.
 const UNFIT: &[(&[&str], &str, &str)] = &[
@@ -114,7 +114,7 @@ pub(super) fn switch(flags: &[String], name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Faults, Settings};
+    use sparkbench_plan::{Faults, Settings};
 
     fn faults(text: &str) -> Vec<String> {
         let mut faults = Faults::default();

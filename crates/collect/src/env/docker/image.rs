@@ -6,8 +6,8 @@
 use serde_json::{Value, json};
 
 use super::client::{Client, Inspected};
-use crate::error::Error;
-use crate::host::Host;
+use sparkbench_host::Host;
+use sparkbench_text::error::Error;
 
 /// What the name of an image pins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -30,10 +30,10 @@ use self::image::{Image, Reference};
 use super::seen::{self, Seen};
 use super::variables::{self, PassedVariables};
 use super::{Environment, Examined, Invocation, Kind, Place, WORK_INSIDE, job_of};
-use crate::error::Error;
-use crate::host::{Ended, Host, Job, Launched, Question};
-use crate::model::Finding;
-use crate::plan::Reader;
+use sparkbench_host::{Ended, Host, Job, Launched, Question};
+use sparkbench_model::Finding;
+use sparkbench_plan::Reader;
+use sparkbench_text::error::Error;
 
 /// Label with the archive's name.
 const LABEL_ARCHIVE: &str = "sparkbench.archive";
@@ -150,8 +150,11 @@ impl Containers {
     }
 
     fn no_image(&self) -> Error {
-        Error::new(crate::error::Kind::Preflight, format!("the image '{}' is not on this machine", self.image))
-            .hint(format!("pull it before the campaign: {} pull {}", self.client.program, self.image))
+        Error::new(
+            sparkbench_text::error::Kind::Preflight,
+            format!("the image '{}' is not on this machine", self.image),
+        )
+        .hint(format!("pull it before the campaign: {} pull {}", self.client.program, self.image))
     }
 
     /// `create` and everything behind it.
@@ -271,7 +274,7 @@ impl Environment for Containers {
             // A create that fails half-way may leave a container of that name.
             let _ = host.ask(&Question::new(self.remove(&name)));
             let what = format!("{} cannot create the container: {}", self.client.program, reason(&answer));
-            return Err(Error::new(crate::error::Kind::Workload, what)
+            return Err(Error::new(sparkbench_text::error::Kind::Workload, what)
                 .hint("correct the flags of this environment in the suite"));
         }
         if self.work == Work::Copy
@@ -296,7 +299,7 @@ impl Environment for Containers {
             return Some(watched.pid);
         }
         let words = ["container", "inspect", "--format", "{{.State.Pid}}", name.as_str()];
-        let answer = host.ask(&Question::new(self.client.argv(&words))).ok().filter(crate::host::Answer::ok)?;
+        let answer = host.ask(&Question::new(self.client.argv(&words))).ok().filter(sparkbench_host::Answer::ok)?;
         let pid = answer.text().trim().parse().ok().filter(|pid| *pid > 0)?;
         let figures = Figures::new(seen::cgroups(host, pid));
         self.state().running.insert(name, Watched { pid, seen: Seen::default(), figures });

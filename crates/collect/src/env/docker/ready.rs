@@ -12,9 +12,9 @@ use super::flags;
 use super::image::{Image, Reference};
 use super::{Containers, Work};
 use crate::env::driver::CDI;
-use crate::error::{Error, Kind};
-use crate::host::{Host, Question};
-use crate::model::Finding;
+use sparkbench_host::{Host, Question};
+use sparkbench_model::Finding;
+use sparkbench_text::error::{Error, Kind};
 
 /// Where packages put the program that gives a container its GPUs.
 const TOOLKIT: &[&str] =
@@ -131,7 +131,7 @@ impl Containers {
         let answer = self.client.ask(host, Question::new(self.client.argv(&["info", "--format", "{{json .}}"])))?;
         let info: Value = serde_json::from_slice(&answer.stdout).unwrap_or(Value::Null);
         let toolkit = host.ask(&Question::new(["nvidia-ctk", "--version"]));
-        let toolkit = toolkit.ok().filter(crate::host::Answer::ok).map(|answer| answer.text().trim().to_owned());
+        let toolkit = toolkit.ok().filter(sparkbench_host::Answer::ok).map(|answer| answer.text().trim().to_owned());
         // Chosen one by one: the whole answer holds the machine's name, its id and its proxies.
         let chosen = |pointer: &str| info.pointer(pointer).cloned();
         Ok(json!({

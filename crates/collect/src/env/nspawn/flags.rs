@@ -3,7 +3,7 @@
 //! In:  the list `flags`.  Out: faults.
 //! Not here: what a flag does. Everything that is not named here goes to nspawn unchanged.
 
-use crate::plan::Reader;
+use sparkbench_plan::Reader;
 
 /// Takes the list. A forbidden entry is a fault.
 pub(super) fn read(settings: &mut Reader<'_>) -> Vec<String> {

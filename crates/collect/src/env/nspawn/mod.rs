@@ -27,11 +27,11 @@ use super::root::RootFolder;
 use super::seen::{self, Seen};
 use super::variables::{self, PassedVariables};
 use super::{Environment, Examined, Invocation, Kind, Place, WORK_INSIDE, checks, job_of};
-use crate::archive::shown;
-use crate::error::Error;
-use crate::host::{Ended, Host, Job, Launched, MARKER, Question};
-use crate::model::Finding;
-use crate::plan::Reader;
+use sparkbench_archive::shown;
+use sparkbench_host::{Ended, Host, Job, Launched, MARKER, Question};
+use sparkbench_model::Finding;
+use sparkbench_plan::Reader;
+use sparkbench_text::error::Error;
 
 /// The kind.
 pub(super) struct Nspawn;

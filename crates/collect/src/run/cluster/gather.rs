@@ -11,19 +11,19 @@ use std::time::Duration;
 use super::launch::{Command, commands};
 use super::state::{self, State};
 use super::{Cluster, PAUSE, now_and};
-use crate::error::{Error, Kind};
-use crate::host::Host;
-use crate::host::meet::{Secret, Server, drawn};
-use crate::host::net::{IpAddr, SocketAddr, address_towards, now, resolve};
-use crate::host::remote::Remote;
-use crate::ingest::slug;
-use crate::load::ranks::place::TOKEN;
-use crate::plan::suite::Nodes;
 use crate::run::Watcher;
 use crate::run::experiment::Experiment;
 use crate::run::nodes::about::Range;
 use crate::run::nodes::{About, Entry, here, source};
 use crate::workload::Placement;
+use sparkbench_host::Host;
+use sparkbench_host::meet::{Secret, Server, drawn};
+use sparkbench_host::net::{IpAddr, SocketAddr, address_towards, now, resolve};
+use sparkbench_host::remote::Remote;
+use sparkbench_load::ranks::place::TOKEN;
+use sparkbench_plan::suite::Nodes;
+use sparkbench_text::error::{Error, Kind};
+use sparkbench_text::slug::slug;
 
 /// Time limit for a launcher to start a process on every machine.
 const JOIN: Duration = Duration::from_secs(60);

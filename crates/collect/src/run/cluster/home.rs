@@ -6,17 +6,17 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::archive::manifest::PlannedRun;
-use crate::archive::mask::Mask;
 use crate::env::Place;
-use crate::error::{Error, Kind};
-use crate::host::Host;
-use crate::host::gpu::SharedGpu;
-use crate::model::{Finding, Instant};
-use crate::plan::{Gates, Model};
 use crate::run::experiment::Experiment;
 use crate::run::gates;
 use crate::workload::{Common, Placement, WORK_FOLDER, Workload};
+use sparkbench_archive::manifest::PlannedRun;
+use sparkbench_archive::mask::Mask;
+use sparkbench_host::Host;
+use sparkbench_host::gpu::SharedGpu;
+use sparkbench_model::{Finding, Instant};
+use sparkbench_plan::{Gates, Model};
+use sparkbench_text::error::{Error, Kind};
 
 /// See the module.
 pub(super) struct Campaign {

@@ -8,10 +8,10 @@
 //!
 //! Sources: mpirun(1) of Open MPI 4.1 (`-H`, `--map-by ppr`, `-x`). Srun(1) (`--nodelist`, `--overlap`, `--export`).
 
-use crate::host::net::SocketAddr;
-use crate::load::ranks::place::TOKEN;
-use crate::plan::suite::{Launcher, Nodes};
 use crate::run::nodes::Entry;
+use sparkbench_host::net::SocketAddr;
+use sparkbench_load::ranks::place::TOKEN;
+use sparkbench_plan::suite::{Launcher, Nodes};
 
 /// One command line.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,9 +6,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::say::{self, Word};
-use crate::host::meet::Client;
-use crate::model::Finding;
 use crate::run::Watcher;
+use sparkbench_host::meet::Client;
+use sparkbench_model::Finding;
 
 /// The way to the head.
 pub(super) struct Line {

@@ -5,13 +5,13 @@
 
 use super::Cluster;
 use super::say::{Order, Word};
-use crate::error::{Error, Kind};
-use crate::host::link::{self, Listening, Measured};
-use crate::host::net::{IpAddr, SocketAddr};
-use crate::host::{Host, rdma};
-use crate::model::MeasuredLink;
 use crate::run::Watcher;
 use crate::run::nodes::{About, Link};
+use sparkbench_host::link::{self, Listening, Measured};
+use sparkbench_host::net::{IpAddr, SocketAddr};
+use sparkbench_host::{Host, rdma};
+use sparkbench_model::MeasuredLink;
+use sparkbench_text::error::{Error, Kind};
 
 /// Numbers of connections by which a link is measured.
 const STREAMS: [usize; 2] = [1, 4];

@@ -20,19 +20,7 @@ use super::home::Campaign;
 use super::line::{GateReporter, Line};
 use super::readiness::{LISTENS, Readiness};
 use super::say::{self, Begin, Order, Word};
-use crate::archive::disk;
-use crate::archive::manifest::{NodeWire, PlannedRun};
-use crate::archive::mask::Tally;
 use crate::env::{Invocation, Place};
-use crate::error::{Error, Kind};
-use crate::host::gpu::open::open;
-use crate::host::link::{self, Listening};
-use crate::host::meet::{Client, Event, Handler, Secret};
-use crate::host::net::{SocketAddr, address_towards, clock::wall, now};
-use crate::host::rdma;
-use crate::host::signals;
-use crate::host::{Host, Launched};
-use crate::model::Finding;
 use crate::run::campaign::finest;
 use crate::run::company::Attached;
 use crate::run::experiment::Experiment;
@@ -43,6 +31,18 @@ use crate::run::one::{LOOK, make_folder, own_program, remove_own_program, write_
 use crate::run::{gates, privacy, provenance, state, utf8};
 use crate::workload;
 use crate::workload::beside::log_tail;
+use sparkbench_archive::disk;
+use sparkbench_archive::manifest::{NodeWire, PlannedRun};
+use sparkbench_archive::mask::Tally;
+use sparkbench_host::gpu::open::open;
+use sparkbench_host::link::{self, Listening};
+use sparkbench_host::meet::{Client, Event, Handler, Secret};
+use sparkbench_host::net::{SocketAddr, address_towards, clock::wall, now};
+use sparkbench_host::rdma;
+use sparkbench_host::signals;
+use sparkbench_host::{Host, Launched};
+use sparkbench_model::Finding;
+use sparkbench_text::error::{Error, Kind};
 
 /// Time limit until the head listens.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -29,15 +29,15 @@ use self::state::{Peer, State};
 use super::Watcher;
 use super::experiment::Experiment;
 use super::nodes::About;
-use crate::archive::manifest::{NODES_FOLDER, NodeWire, PlannedRun};
-use crate::error::{Error, Kind};
-use crate::host::Host;
-use crate::host::meet::{Clock, Server};
-use crate::host::net::{clock::wall, now};
-use crate::host::remote::Remote;
-use crate::model::{ClockOffset, Finding, Level};
-use crate::plan::suite::Nodes;
 use crate::workload::Placement;
+use sparkbench_archive::manifest::{NODES_FOLDER, NodeWire, PlannedRun};
+use sparkbench_host::Host;
+use sparkbench_host::meet::{Clock, Server};
+use sparkbench_host::net::{clock::wall, now};
+use sparkbench_host::remote::Remote;
+use sparkbench_model::{ClockOffset, Finding, Level};
+use sparkbench_plan::suite::Nodes;
+use sparkbench_text::error::{Error, Kind};
 
 /// Time limit to examine a machine, its environments and its gates.
 const LOOK: Duration = Duration::from_secs(300);

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::line::Line;
 use super::say::Word;
-use crate::host::net::{listens, resolve};
 use crate::workload::Placement;
+use sparkbench_host::net::{listens, resolve};
 
 /// Time limit until a worker listens. An engine loads its weights before.
 pub(super) const LISTENS: Duration = Duration::from_secs(900);

@@ -10,12 +10,12 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::archive::FileName;
-use crate::archive::manifest::{NodeWire, PlannedRun};
-use crate::host::link::Measured;
-use crate::model::Finding;
 use crate::run::nodes::About;
 use crate::workload::Placement;
+use sparkbench_archive::FileName;
+use sparkbench_archive::manifest::{NodeWire, PlannedRun};
+use sparkbench_host::link::Measured;
+use sparkbench_model::Finding;
 
 /// Order of the head.
 #[derive(Debug, Clone, Serialize, Deserialize)]

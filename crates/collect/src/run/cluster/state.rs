@@ -11,11 +11,11 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::say::{self, Word};
-use crate::archive::FileName;
-use crate::host::meet::{Clock, Event, Handler};
-use crate::host::net::now;
-use crate::model::{ClockOffset, Finding};
 use crate::run::nodes::About;
+use sparkbench_archive::FileName;
+use sparkbench_host::meet::{Clock, Event, Handler};
+use sparkbench_host::net::now;
+use sparkbench_model::{ClockOffset, Finding};
 
 /// Another machine.
 #[derive(Debug, Default)]
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_machine_writes_into_its_own_folder_and_nowhere_else() {
-        let folder = crate::testing::Folder::new("peer");
+        let folder = sparkbench_testing::Folder::new("peer");
         let mut peer = Peer { folder: Some(folder.to_path_buf()), ..Peer::default() };
         peer.heard(0, Word::File { path: "work/out.txt".into() });
         peer.write(b"one ");

@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{Context, GATES, Gate, Patience, SETTLE_S, Seen, finish, read};
-use crate::model::{Finding, Level};
 use crate::run::Watcher;
+use sparkbench_model::{Finding, Level};
 
 /// Time between two looks while waiting.
 const POLL: Duration = Duration::from_secs(1);
@@ -23,7 +23,7 @@ const POLL: Duration = Duration::from_secs(1);
 /// The readings before a run, every gate once and in order. The run may start when none of them is [`Level::Refused`].
 ///
 /// Waits as long as the suite allows, and tells `watcher` for what. An interrupt ends the waiting at once. The gates that did not hold
-/// are then listed as refused, so the caller asks [`crate::host::Host::interrupted`] first.
+/// are then listed as refused, so the caller asks [`sparkbench_host::Host::interrupted`] first.
 pub fn before(ctx: &Context<'_>, watcher: &dyn Watcher) -> Vec<Finding> {
     Round::new(ctx, watcher).go()
 }

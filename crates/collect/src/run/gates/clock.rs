@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use super::{Context, Gate, Seen, absent};
-use crate::host::Question;
-use crate::model::{Finding, Instant};
+use sparkbench_host::Question;
+use sparkbench_model::{Finding, Instant};
 
 /// The gate.
 pub(super) struct Clock;
@@ -68,7 +68,7 @@ fn synchronised(ctx: &Context<'_>) -> Option<bool> {
         return Some(true);
     }
     let question = Question::new(["timedatectl", "show", "--property=NTPSynchronized", "--value"]);
-    let answer = ctx.host.ask(&question).ok().filter(crate::host::Answer::ok)?;
+    let answer = ctx.host.ask(&question).ok().filter(sparkbench_host::Answer::ok)?;
     match answer.text().trim() {
         "yes" => Some(true),
         "no" => Some(false),

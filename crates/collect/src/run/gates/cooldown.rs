@@ -4,7 +4,7 @@
 //! Not here: temperatures: the chip cools within a minute, the case and the memory do not, and they have no reading of their own.
 
 use super::{Context, Gate, Patience, Seen};
-use crate::model::Finding;
+use sparkbench_model::Finding;
 
 /// The gate.
 pub(super) struct Cooldown;

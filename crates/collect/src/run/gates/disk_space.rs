@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use super::{Context, Gate, Seen, absent};
-use crate::archive::shown;
-use crate::model::Finding;
+use sparkbench_archive::shown;
+use sparkbench_model::Finding;
 
 /// The gate.
 pub(super) struct DiskSpace;

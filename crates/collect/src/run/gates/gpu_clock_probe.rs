@@ -12,8 +12,8 @@ use serde::Deserialize;
 
 use super::load::{HEALTHY_W, LOADED_PCT, STUCK_MHZ, STUCK_W, UNSTICK, is_spark};
 use super::{Context, Gate, Seen, absent};
-use crate::host::Question;
-use crate::model::Finding;
+use sparkbench_host::Question;
+use sparkbench_model::Finding;
 
 /// The gate.
 pub(super) struct GpuClockProbe;
@@ -166,7 +166,7 @@ fn judge(gate: &GpuClockProbe, printed: &Printed, least: f64, spark: bool) -> Fi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Level;
+    use sparkbench_model::Level;
 
     fn finding(load: &str, health: &str, spark: bool) -> Finding {
         let text = format!(

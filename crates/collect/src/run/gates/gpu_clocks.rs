@@ -7,7 +7,7 @@
 
 use super::load::{BUSY_PCT, SET_BY_SOMEONE};
 use super::{Context, Gate, Patience, Seen, absent};
-use crate::model::Finding;
+use sparkbench_model::Finding;
 
 /// The gate.
 pub(super) struct GpuClocks;

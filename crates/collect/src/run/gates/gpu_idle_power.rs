@@ -6,7 +6,7 @@
 //! An idle GB10 draws 3 to 11 W, an idle H200 about 76 W. No limit fits all, so the suite sets one or none.
 
 use super::{Context, Gate, Patience, Seen, unlimited};
-use crate::model::Finding;
+use sparkbench_model::Finding;
 
 /// The gate.
 pub(super) struct GpuIdlePower;

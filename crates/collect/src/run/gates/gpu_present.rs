@@ -4,7 +4,7 @@
 //! Not here: a GPU that was there and is gone (see `nvml_lost`).
 
 use super::{Context, Gate, Seen, absent};
-use crate::model::Finding;
+use sparkbench_model::Finding;
 
 /// The gate.
 pub(super) struct GpuPresent;

@@ -6,8 +6,8 @@
 use std::sync::PoisonError;
 
 use super::{Context, Gate, Patience, Seen, absent};
-use crate::host::gpu::GpuProcess;
-use crate::model::Finding;
+use sparkbench_host::gpu::GpuProcess;
+use sparkbench_model::Finding;
 
 /// The gate.
 pub(super) struct GpuProcesses;

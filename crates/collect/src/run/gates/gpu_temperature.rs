@@ -7,7 +7,7 @@
 //! idle GPU, and that plus 5 goes into `gpu_temp_max_c`.
 
 use super::{Context, Gate, Patience, Seen, unlimited};
-use crate::model::Finding;
+use sparkbench_model::Finding;
 
 /// The gate.
 pub(super) struct GpuTemperature;

@@ -4,7 +4,7 @@
 //! Not here: its cause.
 
 use super::{Context, Gate, Patience, Seen, absent, unlimited};
-use crate::model::Finding;
+use sparkbench_model::Finding;
 
 /// The gate.
 pub(super) struct HostLoad;

@@ -4,7 +4,7 @@
 //! Not here: what the messages say (see `watchdog`).
 
 use super::{Context, Gate, Seen};
-use crate::model::Finding;
+use sparkbench_model::Finding;
 
 /// The gate.
 pub(super) struct KernelLog;

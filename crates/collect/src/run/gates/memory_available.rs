@@ -8,7 +8,7 @@
 //! Source: unslothai/unsloth pull request 10704.
 
 use super::{Context, Gate, Patience, Seen, absent, unlimited};
-use crate::model::Finding;
+use sparkbench_model::Finding;
 
 /// The gate.
 pub(super) struct MemoryAvailable;

@@ -35,10 +35,10 @@ use std::time::Duration;
 pub use before::before;
 pub use seen::Seen;
 
-use crate::host::Host;
-use crate::host::gpu::Gpu;
-use crate::model::{Finding, Instant, Level};
-use crate::plan::Gates;
+use sparkbench_host::Host;
+use sparkbench_host::gpu::Gpu;
+use sparkbench_model::{Finding, Instant, Level};
+use sparkbench_plan::Gates;
 
 /// Every gate, in the order in which they are read, shown and archived.
 pub static GATES: &[&dyn Gate] = &[

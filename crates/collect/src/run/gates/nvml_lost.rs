@@ -4,7 +4,7 @@
 //! Not here: what the complaints mean (see `lost`).
 
 use super::{Context, Gate, Patience, Seen, absent, lost};
-use crate::model::Finding;
+use sparkbench_model::Finding;
 
 /// The gate.
 pub(super) struct NvmlLost;

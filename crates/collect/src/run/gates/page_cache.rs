@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use super::seen::machine;
 use super::{Context, Gate, Seen, absent};
-use crate::host::Question;
-use crate::host::sample::HostSample;
-use crate::model::Finding;
-use crate::plan::PageCache;
+use sparkbench_host::Question;
+use sparkbench_host::sample::HostSample;
+use sparkbench_model::Finding;
+use sparkbench_plan::PageCache;
 
 /// The gate.
 pub(super) struct PageCacheState;

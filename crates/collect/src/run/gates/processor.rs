@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::{Context, Gate, Seen, absent};
-use crate::model::Finding;
+use sparkbench_model::Finding;
 
 /// Advice: the frequency governor of every core.
 pub(super) struct Governor;

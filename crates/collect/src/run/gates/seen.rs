@@ -7,10 +7,10 @@ use std::path::Path;
 use std::sync::PoisonError;
 
 use super::{Context, Gate, absent};
-use crate::host::gpu::{GpuIdentity, GpuSample};
-use crate::host::sample::HostSample;
-use crate::host::{Host, cpu, memory};
-use crate::model::Finding;
+use sparkbench_host::gpu::{GpuIdentity, GpuSample};
+use sparkbench_host::sample::HostSample;
+use sparkbench_host::{Host, cpu, memory};
+use sparkbench_model::Finding;
 
 /// One moment of the machine.
 #[derive(Debug, Clone, Default)]
@@ -100,7 +100,7 @@ fn cores(host: &dyn Host) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::replay::Replay;
+    use sparkbench_host::replay::Replay;
 
     #[test]
     fn cores_are_counted_from_the_list_of_the_kernel() {

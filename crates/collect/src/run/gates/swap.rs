@@ -4,7 +4,7 @@
 //! Not here: swapping during a run (see `watchdog`).
 
 use super::{Context, Gate, Seen, absent, unlimited};
-use crate::model::Finding;
+use sparkbench_model::Finding;
 
 /// The gate.
 pub(super) struct Swap;

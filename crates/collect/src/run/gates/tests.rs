@@ -5,11 +5,11 @@ use std::io;
 use std::time::Duration;
 
 use super::{ADVICE, GATES, before, lasting, look};
-use crate::host::gpu::{GpuProcess, GpuSample};
-use crate::host::replay::{HostCall, Replay};
-use crate::model::{Finding, Instant, Level};
-use crate::plan::PageCache;
 use crate::run::testing::{Ear, Machine, idle_spark, meminfo, steady};
+use sparkbench_host::gpu::{GpuProcess, GpuSample};
+use sparkbench_host::replay::{HostCall, Replay};
+use sparkbench_model::{Finding, Instant, Level};
+use sparkbench_plan::PageCache;
 
 fn level(finding: &Finding) -> &'static str {
     match finding.level {
@@ -466,7 +466,7 @@ fn a_stuck_clock_refuses_the_run_and_a_probe_that_fails_does_too() {
 }
 
 /// The manual of gates, watchdogs and checks.
-const MANUAL: &str = include_str!("../../../docs/gates.md");
+const MANUAL: &str = include_str!("../../../../../docs/gates.md");
 
 /// Paragraphs by the name in their heading.
 fn paragraphs() -> Vec<(&'static str, &'static str)> {
@@ -498,8 +498,8 @@ fn the_manual_says_of_each_gate_how_long_it_waits_and_which_limit_is_the_default
     for gate in GATES {
         assert!(text(gate.name()).contains(words(gate.patience())), "{}", gate.name());
     }
-    let gates = crate::plan::Gates::default();
-    let dogs = crate::plan::Watchdogs::default();
+    let gates = sparkbench_plan::Gates::default();
+    let dogs = sparkbench_plan::Watchdogs::default();
     let limits = [
         ("gpu-temperature", format!("At most {} C", gates.gpu_temp_max_c.unwrap())),
         ("cooldown", format!("At least {} s", gates.cooldown_min_s)),

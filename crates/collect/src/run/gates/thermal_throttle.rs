@@ -4,8 +4,8 @@
 //! Not here: throttling during a run (see `watchdog`).
 
 use super::{Context, Gate, Patience, Seen, absent};
-use crate::host::gpu::THROTTLE_LIMITS;
-use crate::model::Finding;
+use sparkbench_host::gpu::THROTTLE_LIMITS;
+use sparkbench_model::Finding;
 
 /// The gate.
 pub(super) struct ThermalThrottle;

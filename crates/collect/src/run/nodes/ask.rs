@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use super::about::{About, Offset, SCHEMA};
 use super::{Entry, Node};
-use crate::host::net::clock::wall;
-use crate::host::net::now;
-use crate::host::remote::Remote;
+use sparkbench_host::net::clock::wall;
+use sparkbench_host::net::now;
+use sparkbench_host::remote::Remote;
 
 /// Time limit for the program there to examine its machine.
 const LOOK: Duration = Duration::from_secs(30);

@@ -10,10 +10,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::About;
-use crate::host::gpu::open::open;
-use crate::host::{Answer, Host, Question};
-use crate::plan::TelemetrySettings;
 use crate::run::provenance::inventory;
+use sparkbench_host::gpu::open::open;
+use sparkbench_host::{Answer, Host, Question};
+use sparkbench_plan::TelemetrySettings;
 
 /// Description of this machine.
 pub fn about(host: &Arc<dyn Host>) -> About {

@@ -12,9 +12,9 @@ use serde_json::Value;
 use super::about::{About, Link, Range};
 use super::ask::open;
 use super::{Asked, Entry};
-use crate::host::link::Measured;
-use crate::host::net::resolve;
-use crate::host::remote::Remote;
+use sparkbench_host::link::Measured;
+use sparkbench_host::net::resolve;
+use sparkbench_host::remote::Remote;
 
 /// Time limit of a machine in addition to the measurement.
 const BESIDE: Duration = Duration::from_secs(45);

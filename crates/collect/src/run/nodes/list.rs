@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::error::{Error, Place};
+use sparkbench_text::error::{Error, Place};
 
 /// A machine as it is listed.
 #[derive(Debug, Clone, PartialEq, Eq)]

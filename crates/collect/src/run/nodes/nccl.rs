@@ -10,8 +10,8 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::Entry;
-use crate::error::{Error, Kind};
-use crate::host::{Host, Question};
+use sparkbench_host::{Host, Question};
+use sparkbench_text::error::{Error, Kind};
 
 /// It allocates gigabytes on each GPU first.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -78,9 +78,9 @@ mod tests {
     use crate::run::nodes::list;
 
     /// One H200, nccl-tests 2.19.6: no other rank, so no bus bandwidth.
-    const CHECKED: &str = include_str!("../../../tests/fixtures/nccl/all_reduce_perf-h200.txt");
+    const CHECKED: &str = include_str!("../../../../../tests/fixtures/nccl/all_reduce_perf-h200.txt");
     /// The same without the check (`-c 0`).
-    const UNCHECKED: &str = include_str!("../../../tests/fixtures/nccl/all_reduce_perf-unchecked-h200.txt");
+    const UNCHECKED: &str = include_str!("../../../../../tests/fixtures/nccl/all_reduce_perf-unchecked-h200.txt");
 
     #[test]
     fn the_largest_message_is_read_with_its_wrong_values() {

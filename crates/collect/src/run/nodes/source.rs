@@ -7,10 +7,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{About, Asked, Entry, list};
-use crate::archive::given::refuse_endless;
-use crate::error::{Error, Kind};
-use crate::host::{Host, Question};
-use crate::plan::suite::NodeSource;
+use sparkbench_archive::given::refuse_endless;
+use sparkbench_host::{Host, Question};
+use sparkbench_plan::suite::NodeSource;
+use sparkbench_text::error::{Error, Kind};
 
 /// How long Avahi listens.
 const LISTEN: Duration = Duration::from_secs(20);

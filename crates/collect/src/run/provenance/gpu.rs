@@ -9,11 +9,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::sheet::Sheet;
-use crate::archive::hash;
-use crate::host::Host;
-use crate::host::gpu::smi::columns::known;
-use crate::host::gpu::smi::{cell, query};
-use crate::host::gpu::{Gpu, GpuIdentity, lock_within};
+use sparkbench_archive::hash;
+use sparkbench_host::Host;
+use sparkbench_host::gpu::smi::columns::known;
+use sparkbench_host::gpu::smi::{cell, query};
+use sparkbench_host::gpu::{Gpu, GpuIdentity, lock_within};
 
 /// How long a driver is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -111,7 +111,7 @@ pub(super) fn read(host: &dyn Host, gpu: Option<&Mutex<Box<dyn Gpu>>>, sheet: &m
         "gpu",
         "users",
         gpu.processes().map_err(|error| error.what).map(|users| {
-            let user = |user: &crate::host::gpu::GpuProcess| {
+            let user = |user: &sparkbench_host::gpu::GpuProcess| {
                 // The path may lead through a user's home. The program's own name is enough.
                 let name = user.name.rsplit('/').next().unwrap_or_default();
                 json!({ "program": name, "mib": user.bytes.map(|bytes| bytes as f64 / (1024.0 * 1024.0)) })

@@ -11,7 +11,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::sheet::{Sheet, file, says};
-use crate::host::Host;
+use sparkbench_host::Host;
 
 const DMI: &str = "/sys/class/dmi/id";
 
@@ -86,7 +86,7 @@ pub(super) fn kind(product: Option<&str>, gpu: Option<&str>) -> Result<&'static 
 fn virtualisation(host: &dyn Host) -> Result<String, String> {
     let argv = ["systemd-detect-virt"];
     let answer = host
-        .ask(&crate::host::Question::new(argv))
+        .ask(&sparkbench_host::Question::new(argv))
         .map_err(|cause| format!("'{}' cannot be started: {cause}", argv[0]))?;
     let word = answer.text().trim().to_owned();
     if word.is_empty() { Err(format!("'{}' failed: {}", argv[0], answer.complaint())) } else { Ok(word) }

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::sheet::{Sheet, chosen, file, number};
-use crate::host::{Host, memory};
+use sparkbench_host::{Host, memory};
 
 const THP: &str = "/sys/kernel/mm/transparent_hugepage";
 

@@ -28,8 +28,8 @@ pub use self::changes::changes;
 pub use self::gpu::{Unified, unified};
 pub use self::place::file_systems;
 use self::sheet::Sheet;
-use crate::host::Host;
-use crate::host::gpu::Gpu;
+use sparkbench_host::Host;
+use sparkbench_host::gpu::Gpu;
 
 /// Takes the inventory. It never fails as a whole.
 pub fn inventory(host: &dyn Host, gpu: Option<&Mutex<Box<dyn Gpu>>>) -> Value {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::sheet::{Sheet, file, number, says};
-use crate::host::Host;
+use sparkbench_host::Host;
 
 /// Fills the groups.
 pub(super) fn read(host: &dyn Host, paths: &[PathBuf], sheet: &mut Sheet) {

@@ -12,7 +12,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::sheet::{Sheet, file, number};
-use crate::host::Host;
+use sparkbench_host::Host;
 
 const FOLDER: &str = "/sys/devices/system/cpu";
 

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::host::{Host, Question};
+use sparkbench_host::{Host, Question};
 
 /// Longest wait for a program that tells a version or a state.
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(10);

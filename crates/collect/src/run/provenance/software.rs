@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use super::sheet::{Sheet, says};
-use crate::host::Host;
+use sparkbench_host::Host;
 
 /// Programs that tell a version, by key.
 const VERSIONS: &[(&str, &[&str])] = &[

@@ -1,9 +1,9 @@
 //! The inventory as a whole: a machine built like a DGX Spark, and this machine.
 
 use super::*;
-use crate::host::gpu::{GpuIdentity, open};
-use crate::host::machine::Machine;
-use crate::host::replay::Replay;
+use sparkbench_host::gpu::{GpuIdentity, open};
+use sparkbench_host::machine::Machine;
+use sparkbench_host::replay::Replay;
 
 /// Published figures of a DGX Spark. See the README of the fixtures.
 fn spark() -> Replay {

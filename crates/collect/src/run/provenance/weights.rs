@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::sheet::{Sheet, says};
-use crate::host::Host;
+use sparkbench_host::Host;
 
 /// Endings of files that describe a model: configuration, index of tensors, quantisation, tokenizer, template of chats.
 const DESCRIBE: &[&str] = &[".json", ".jinja", ".txt", ".model", ".tiktoken"];
@@ -74,11 +74,11 @@ fn hashes(text: &str) -> BTreeMap<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::machine::Machine;
+    use sparkbench_host::machine::Machine;
 
     #[test]
     fn a_model_is_told_by_the_sizes_of_its_files_and_the_hashes_of_its_small_ones() {
-        let folder = crate::testing::Folder::new("a model");
+        let folder = sparkbench_testing::Folder::new("a model");
         std::fs::write(folder.join("config.json"), "abc").unwrap();
         std::fs::write(folder.join("model.safetensors"), [0_u8; 10]).unwrap();
         let absent = folder.join("absent");

@@ -5,9 +5,9 @@
 //!
 //! The first columns are the contract of the archive. Further ones may follow, and readers ignore those that they do not know.
 
-use crate::host::gpu::GpuSample;
-use crate::host::sample::{HostSample, TreeSample};
 use crate::run::Row;
+use sparkbench_host::gpu::GpuSample;
+use sparkbench_host::sample::{HostSample, TreeSample};
 
 /// Who fills a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,7 +165,7 @@ fn count(value: Option<impl ToString>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Instant;
+    use sparkbench_model::Instant;
 
     /// Beginning of the header in every archive.
     const CONTRACT: &[&str] = &["timestamp_utc", "gpu_util_pct", "power_w", "gpu_c", "sm_clock_mhz", "memory_used_mib"];

@@ -22,14 +22,14 @@ use std::time::Duration;
 
 use self::columns::Table;
 use super::Row;
-use crate::archive::Appender;
-use crate::archive::manifest::SamplerWire;
-use crate::error::Error;
-use crate::host::Host;
-use crate::host::gpu::SharedGpu;
-use crate::host::reader::HostReader;
-pub use crate::host::tree::TreeSource;
-use crate::plan::TelemetrySettings;
+use sparkbench_archive::Appender;
+use sparkbench_archive::manifest::SamplerWire;
+use sparkbench_host::Host;
+use sparkbench_host::gpu::SharedGpu;
+use sparkbench_host::reader::HostReader;
+pub use sparkbench_host::tree::TreeSource;
+use sparkbench_plan::TelemetrySettings;
+use sparkbench_text::error::Error;
 
 /// Seconds between samples when the suite does not say.
 pub const INTERVAL: Duration = Duration::from_secs(1);

@@ -9,9 +9,9 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use super::columns::{COLUMNS, From, Table};
-use crate::archive::manifest::SamplerWire;
-use crate::host::Host;
-use crate::host::gpu::{Gpu, lock_within};
+use sparkbench_archive::manifest::SamplerWire;
+use sparkbench_host::Host;
+use sparkbench_host::gpu::{Gpu, lock_within};
 
 /// How long the source is waited for when it is asked for its reasons.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 
 use super::*;
-use crate::error::Kind;
-use crate::host::gpu::{Gpu, GpuIdentity, GpuProcess, GpuSample};
-use crate::host::machine::Machine;
-use crate::host::replay::Replay;
-use crate::ingest::SourceFile;
-use crate::testing::{Folder, until};
+use sparkbench_host::gpu::{Gpu, GpuIdentity, GpuProcess, GpuSample};
+use sparkbench_host::machine::Machine;
+use sparkbench_host::replay::Replay;
+use sparkbench_ingest::SourceFile;
+use sparkbench_testing::{Folder, until};
+use sparkbench_text::error::Kind;
 
 /// A GPU that answers with what it was given, and the last answer again and again.
 struct Told {
@@ -121,10 +121,10 @@ fn the_file_of_this_machine_is_read_back_by_the_analysis() {
     let text = std::fs::read_to_string(folder.join(FILE)).unwrap();
     let mut bytes = text.as_bytes();
     let mut file = SourceFile::new("runs/a/telemetry.csv", text.len() as u64, &mut bytes);
-    let csv = crate::ingest::FORMATS.iter().find(|format| format.name() == "telemetry-csv").unwrap();
+    let csv = sparkbench_ingest::FORMATS.iter().find(|format| format.name() == "telemetry-csv").unwrap();
     let parsed = csv.parse(&mut file).unwrap();
     assert!(parsed.left_out.is_empty(), "{:?}", parsed.left_out);
-    let Some(crate::ingest::Record::Run(partial)) = parsed.records.into_iter().next() else { panic!("no piece") };
+    let Some(sparkbench_ingest::Record::Run(partial)) = parsed.records.into_iter().next() else { panic!("no piece") };
     assert_eq!(partial.telemetry.len(), stopped.rows.len());
     for (read, row) in partial.telemetry.iter().zip(&stopped.rows) {
         assert_eq!((read.at, read.power_w, read.memory_used_mib), (row.utc, power(row), None));
@@ -207,7 +207,7 @@ fn a_file_that_is_already_there_is_not_touched() {
 #[test]
 fn rows_beyond_what_is_kept_leave_the_oldest_and_none_is_taken_twice() {
     let row = |k: usize| Row {
-        utc: crate::model::Instant(k as i64),
+        utc: sparkbench_model::Instant(k as i64),
         monotonic_s: 0.0,
         gpu: None,
         host: Default::default(),

@@ -11,13 +11,13 @@ use super::columns::Table;
 use super::grid::Grid;
 use super::worker::Worker;
 use super::{Shared, TreeSource};
-use crate::archive::Appender;
-use crate::error::Error;
-use crate::host::Host;
-use crate::host::gpu::SharedGpu;
-use crate::host::reader::HostReader;
-use crate::host::tree::TreeReader;
 use crate::run::Row;
+use sparkbench_archive::Appender;
+use sparkbench_host::Host;
+use sparkbench_host::gpu::SharedGpu;
+use sparkbench_host::reader::HostReader;
+use sparkbench_host::tree::TreeReader;
+use sparkbench_text::error::Error;
 
 /// Longest wait for the driver in one turn. Shorter where the interval is, so that the next turn is kept.
 const LONGEST_ANSWER: Duration = Duration::from_secs(1);

@@ -9,8 +9,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use crate::host::Host;
-use crate::host::gpu::{GpuSample, SharedGpu};
+use sparkbench_host::Host;
+use sparkbench_host::gpu::{GpuSample, SharedGpu};
 
 /// An answer and what it cost so far.
 struct Answer {

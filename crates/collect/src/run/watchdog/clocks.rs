@@ -7,10 +7,10 @@
 //! `gpu-clock-probe`). It can also come and go within half an hour, so it is looked for during every run.
 
 use super::{Moment, Start, Watchdog, absent};
-use crate::host::gpu::{GpuSample, THROTTLE_LIMITS};
-use crate::model::Finding;
 use crate::run::Row;
 use crate::run::gates::load::{LOADED_PCT, SET_BY_SOMEONE, STUCK_MHZ, STUCK_W, UNSTICK, is_spark};
+use sparkbench_host::gpu::{GpuSample, THROTTLE_LIMITS};
+use sparkbench_model::Finding;
 
 const STUCK: &str = "stuck-clock";
 const SAG: &str = "clock-sag";

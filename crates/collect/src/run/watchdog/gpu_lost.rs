@@ -6,9 +6,9 @@
 use std::sync::TryLockError;
 
 use super::{Moment, Start, Watchdog, absent};
-use crate::model::Finding;
 use crate::run::gates::load::BUSY_PCT;
 use crate::run::gates::lost;
+use sparkbench_model::Finding;
 
 const NAME: &str = "gpu-lost";
 

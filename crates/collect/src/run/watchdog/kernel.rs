@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use super::xid::{Xid, pci};
 use super::{Moment, Start, Watchdog, absent};
-use crate::host::Lines;
-use crate::model::Finding;
+use sparkbench_host::Lines;
+use sparkbench_model::Finding;
 
 const NAME: &str = "driver-faults";
 

@@ -8,9 +8,9 @@
 //! NVIDIA/open-gpu-kernel-modules issue 1358.
 
 use super::{Moment, Start, Watchdog, absent};
-use crate::host::sample::HostSample;
-use crate::host::{Host, memory};
-use crate::model::Finding;
+use sparkbench_host::sample::HostSample;
+use sparkbench_host::{Host, memory};
+use sparkbench_model::Finding;
 
 const FLOOR: &str = "memory-floor";
 const SWAPPING: &str = "swap-activity";

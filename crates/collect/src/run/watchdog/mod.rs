@@ -20,11 +20,11 @@ mod xid;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::host::Host;
-use crate::host::gpu::{Gpu, GpuIdentity};
-use crate::model::{Finding, Level};
-use crate::plan::Watchdogs;
 use crate::run::Row;
+use sparkbench_host::Host;
+use sparkbench_host::gpu::{Gpu, GpuIdentity};
+use sparkbench_model::{Finding, Level};
+use sparkbench_plan::Watchdogs;
 
 /// Every watchdog, in the order in which they are asked, shown and archived.
 pub(crate) static WATCHDOGS: &[Kind] = &[

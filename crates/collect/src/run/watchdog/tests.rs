@@ -5,14 +5,14 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use super::{WATCHDOGS, Watch};
-use crate::host::Host as _;
-use crate::host::gpu::GpuSample;
-use crate::host::replay::Replay;
-use crate::host::sample::{HostSample, TreeSample};
-use crate::model::{Finding, Level};
-use crate::plan::Watchdogs;
 use crate::run::Row;
 use crate::run::testing::{Fake, Machine, idle_spark, meminfo};
+use sparkbench_host::Host as _;
+use sparkbench_host::gpu::GpuSample;
+use sparkbench_host::replay::Replay;
+use sparkbench_host::sample::{HostSample, TreeSample};
+use sparkbench_model::{Finding, Level};
+use sparkbench_plan::Watchdogs;
 
 /// A Spark that decodes. Source: Blackwellboy/model-serving-minefield, trap 124.
 fn busy() -> GpuSample {

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
 use super::{Moment, Start, Watchdog, absent};
-use crate::host::gpu::THROTTLE_LIMITS;
-use crate::model::Finding;
+use sparkbench_host::gpu::THROTTLE_LIMITS;
+use sparkbench_model::Finding;
 
 const REASONS: &str = "throttle-reasons";
 const TIME: &str = "throttle-time";
@@ -67,7 +67,7 @@ struct Counters {
     before: BTreeMap<String, u64>,
 }
 
-fn counted(gpu: Option<&std::sync::Mutex<Box<dyn crate::host::gpu::Gpu>>>) -> BTreeMap<String, u64> {
+fn counted(gpu: Option<&std::sync::Mutex<Box<dyn sparkbench_host::gpu::Gpu>>>) -> BTreeMap<String, u64> {
     gpu.map(|gpu| gpu.lock().unwrap_or_else(PoisonError::into_inner).throttle_counters()).unwrap_or_default()
 }
 

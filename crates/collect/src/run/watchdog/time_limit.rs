@@ -4,7 +4,7 @@
 //! Not here: how it is ended.
 
 use super::{Moment, Start, Watchdog};
-use crate::model::Finding;
+use sparkbench_model::Finding;
 
 const NAME: &str = "time-limit";
 

@@ -7,8 +7,8 @@
 //! model-serving-minefield issue 57.
 
 use super::{Moment, Start, Watchdog, absent};
-use crate::host::sample::TreeSample;
-use crate::model::Finding;
+use sparkbench_host::sample::TreeSample;
+use sparkbench_model::Finding;
 
 const KILLS: &str = "out-of-memory-kills";
 const THROTTLED: &str = "cpu-throttled";

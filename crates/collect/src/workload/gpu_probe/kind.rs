@@ -8,14 +8,14 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::plan::{ITERATIONS, MOST_ITERATIONS, MOST_SIZE, ProbePlan};
-use crate::archive::manifest::{CheckWire, ReportWire, SeenWire};
-use crate::archive::{FileName, disk};
 use crate::env::Invocation;
-use crate::error::{Error, Kind as ErrorKind};
-use crate::host::cuda::Precision;
-use crate::ingest::reports;
-use crate::plan::Reader;
 use crate::workload::{Cell, Kind, Outcome, Workload, report_path};
+use sparkbench_archive::manifest::{CheckWire, ReportWire, SeenWire};
+use sparkbench_archive::{FileName, disk};
+use sparkbench_host::cuda::Precision;
+use sparkbench_ingest::reports;
+use sparkbench_plan::Reader;
+use sparkbench_text::error::{Error, Kind as ErrorKind};
 
 /// File that the program leaves in the run's own folder.
 const FILE: &str = "result.json";

@@ -1,9 +1,9 @@
 //! Tests of the workload: settings, command line, and the reading of its file.
 
 use super::*;
-use crate::plan::{Faults, Model, Settings};
 use crate::workload::Placement;
 use serde_json::json;
+use sparkbench_plan::{Faults, Model, Settings};
 use toml::de::DeTable;
 
 fn read(text: &str) -> (Option<Box<dyn Workload>>, Vec<String>) {
@@ -66,7 +66,7 @@ fn without_our_own_program_there_is_nothing_to_run() {
 }
 
 fn examined(file: Option<&str>) -> Outcome {
-    let folder = crate::testing::Folder::new("probe-kind");
+    let folder = sparkbench_testing::Folder::new("probe-kind");
     std::fs::create_dir_all(folder.join("work")).unwrap();
     if let Some(file) = file {
         std::fs::write(folder.join("work/result.json"), file).unwrap();

@@ -6,9 +6,9 @@
 use super::operand;
 use super::plan::{self, GEMV_ROWS, Part, ProbePlan, buffer_values, room, too_large};
 use super::report::{Check, Measured, Outcome, PartResult, Report};
-use crate::error::{Error, Kind};
-use crate::host::cuda::{Device, Precision, Task, Timed};
-use crate::host::gpu::GpuSample;
+use sparkbench_host::cuda::{Device, Precision, Task, Timed};
+use sparkbench_host::gpu::GpuSample;
+use sparkbench_text::error::{Error, Kind};
 
 /// Launches before the first timed interval at least: the first loads the kernel, the second shows how long one takes.
 const LEAST_WARMUP: u32 = 3;

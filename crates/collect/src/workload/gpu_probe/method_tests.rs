@@ -1,7 +1,7 @@
 //! Tests of the method over a device that computes the results on the host and returns the given times.
 
 use super::*;
-use crate::host::cuda::{Facts, Memory};
+use sparkbench_host::cuda::{Facts, Memory};
 
 /// Computes like a GPU would. Its clock is what the test says.
 struct Fake {
@@ -75,7 +75,7 @@ impl Device for Fake {
     fn run(&mut self, launches: u32, during: &mut dyn FnMut()) -> Result<Timed, Error> {
         self.launched += launches;
         if self.breaks_after.is_some_and(|limit| self.launched > limit) {
-            return Err(Error::new(crate::error::Kind::Workload, "the GPU failed while at work"));
+            return Err(Error::new(sparkbench_text::error::Kind::Workload, "the GPU failed while at work"));
         }
         during();
         let launches_s = f64::from(launches);

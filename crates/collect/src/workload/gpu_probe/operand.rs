@@ -7,7 +7,7 @@
 //! value of the result is one row times one column, which is quickly computed on the host. So the result of every part is checked, and no
 //! rate of wrong results is reported.
 
-use crate::host::cuda::Precision;
+use sparkbench_host::cuda::Precision;
 
 /// Length of a pool: the largest prime below 2^20, so that no row or column of a matrix repeats another's values.
 pub(crate) const POOL: usize = 1_048_573;

@@ -3,7 +3,7 @@
 //! In:  precisions and sizes as typed.  Out: [`ProbePlan`], the memory that each part takes, the room there is.
 //! Not here: measuring.
 
-use crate::host::cuda::{Facts, Memory, Precision};
+use sparkbench_host::cuda::{Facts, Memory, Precision};
 
 /// Size of the sanity check of the published study: FP32, 10,000 x 10,000, 10 iterations.
 pub const SANITY_SIZE: usize = 10_000;

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::known::{Health, health};
 use super::plan::{Part, ProbePlan, QUICK_SIZE};
-use crate::host::cuda::{Facts, Precision, Timed};
-use crate::host::gpu::GpuSample;
-use crate::stats::{Descriptive, Sample, describe};
+use sparkbench_host::cuda::{Facts, Precision, Timed};
+use sparkbench_host::gpu::GpuSample;
+use sparkbench_stats::{Descriptive, Sample, describe};
 
 /// Whether the values of a result are right.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,10 +7,10 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::error::{Error, Kind};
-use crate::host::{Host, Question};
-use crate::model::Instant;
-use crate::plan::Reader;
+use sparkbench_host::{Host, Question};
+use sparkbench_model::Instant;
+use sparkbench_plan::Reader;
+use sparkbench_text::error::{Error, Kind};
 
 /// The container's log of the run.
 pub(super) const LOG_FILE: &str = "server.log";

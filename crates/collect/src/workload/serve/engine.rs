@@ -6,7 +6,7 @@
 //! Sources: vLLM "vllm serve", "Parallelism and Scaling", "Data Parallel Deployment". SGLang "Server Arguments", "Multi-Node Deployment".
 //! TensorRT-LLM "trtllm-serve". Llama.cpp tools/server/README.md, tools/rpc/README.md. Ray "ray start".
 
-use crate::load::server::Engine;
+use sparkbench_load::server::Engine;
 
 /// Known facts of an engine.
 #[derive(Debug)]

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::LOADS_FOLDER;
-use crate::archive::manifest::{CheckWire, WindowWire};
-use crate::error::Error;
-use crate::host::Host;
-use crate::load::suite::Planned;
+use sparkbench_archive::manifest::{CheckWire, WindowWire};
+use sparkbench_host::Host;
+use sparkbench_load::suite::Planned;
+use sparkbench_text::error::Error;
 
 /// Loads a server. One for the program, others for tests.
 pub trait Loader: Sync {

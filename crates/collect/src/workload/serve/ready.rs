@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use regex::Regex;
 
-use crate::archive::disk;
 use crate::env::Place;
-use crate::host::web::Web;
-use crate::load::server;
-use crate::plan::Reader;
 use crate::workload::beside::{At, log_tail};
+use sparkbench_archive::disk;
+use sparkbench_host::web::Web;
+use sparkbench_load::server;
+use sparkbench_plan::Reader;
 
 /// Loading weights and compiling takes engines minutes, and the first start of a version longer: half an hour.
 const LIMIT_S: f64 = 1800.0;

@@ -10,14 +10,14 @@ use std::sync::{Arc, OnceLock};
 
 use super::LOADS_FOLDER;
 use super::loader::{Job, Loaded, Loader};
-use crate::archive::manifest::WindowWire;
-use crate::error::{Error, Kind};
-use crate::load::calibrate::Calibration;
-use crate::load::ranks;
-use crate::load::session::{Live, Loaded as Done, PREEMPTED, Session, Watcher, gauge};
-use crate::load::settings::Settings;
-use crate::load::suite::{Planned, Role};
-use crate::load::summary::{Summary, brief};
+use sparkbench_archive::manifest::WindowWire;
+use sparkbench_load::calibrate::Calibration;
+use sparkbench_load::ranks;
+use sparkbench_load::session::{Live, Loaded as Done, PREEMPTED, Session, Watcher, gauge};
+use sparkbench_load::settings::Settings;
+use sparkbench_load::suite::{Planned, Role};
+use sparkbench_load::summary::{Summary, brief};
+use sparkbench_text::error::{Error, Kind};
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -152,7 +152,7 @@ fn make(folder: &Path) -> Result<(), Error> {
 /// Bit of a nonce from which on passes are counted. Loads of a run are counted below it.
 const NONCE_PASS: u32 = 40;
 
-/// Beginning of a note on the cache contract, see [`crate::load::server::CacheCheck::note`].
+/// Beginning of a note on the cache contract, see [`sparkbench_load::server::CacheCheck::note`].
 const CONTRACT: &str = "the cache contract";
 
 /// Whether two loads can share what was asked of the server beforehand.

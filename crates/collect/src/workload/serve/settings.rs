@@ -11,13 +11,13 @@ use super::engine::{self, Across, PRESETS, Preset};
 use super::loader::Loader;
 use super::ready::Ready;
 use super::{PLACES, Serve};
-use crate::load::suite::{self, Planned};
-use crate::plan::Reader;
-use crate::plan::settings::Settings as Table;
 use crate::workload::assets::Assets;
 use crate::workload::command::{self, EXPECTED_MAX_S};
 use crate::workload::expect;
 use crate::workload::template::Template;
+use sparkbench_load::suite::{self, Planned};
+use sparkbench_plan::Reader;
+use sparkbench_plan::settings::Settings as Table;
 
 /// Reads everything, so that every fault is reported at once.
 pub(super) fn read(settings: &mut Reader<'_>, folder: &Path, loader: &'static dyn Loader) -> Option<Serve> {

@@ -11,14 +11,14 @@ use super::attach::Attach;
 use super::loader::{Job, Loaded};
 use super::work::Work;
 use super::*;
-use crate::archive::manifest::WindowWire;
 use crate::env::Place;
-use crate::host::replay::Replay;
-use crate::load::settings::{Lengths, Settings};
-use crate::plan::{Faults, Kinds, Suite};
-use crate::testing::Folder;
 use crate::workload::Placement;
 use crate::workload::beside::{At, Done};
+use sparkbench_archive::manifest::WindowWire;
+use sparkbench_host::replay::Replay;
+use sparkbench_load::settings::{Lengths, Settings};
+use sparkbench_plan::{Faults, Kinds, Suite};
+use sparkbench_testing::Folder;
 
 /// Writes down what it was asked for, one file a load.
 struct Scripted;
@@ -61,7 +61,7 @@ fn read(text: &str) -> (Option<Box<dyn Workload>>, Vec<String>) {
     let suite = Suite::parse(&text, &Kinds { environments: &["native"], workloads: &["serve"] }).suite.unwrap();
     let mut faults = Faults::default();
     let mut keys = suite.workloads[0].reader(&mut faults);
-    let made = ServeKind { loader: &Scripted }.read(&mut keys, Path::new(crate::ROOT));
+    let made = ServeKind { loader: &Scripted }.read(&mut keys, Path::new(sparkbench_testing::ROOT));
     keys.finish();
     (made, faults.sorted().iter().map(|fault| format!("{}: {}", fault.key, fault.what)).collect())
 }
@@ -76,6 +76,11 @@ fn argv(workload: &dyn Workload, model: &Model) -> Vec<String> {
     let cell =
         Cell { model, probed: None, prepared: &[], repeat: 1, seed: 7, own_program: None, placement: Placement::ALONE };
     workload.measure(&cell, Path::new("/w")).unwrap().argv
+}
+
+/// A load for itself.
+fn planned(name: &str, seeded: bool, settings: Settings) -> Planned {
+    Planned { name: name.to_owned(), seeded, role: Role::Load, warmups: 0, settings }
 }
 
 #[test]
@@ -192,7 +197,7 @@ fn work(url: &str, ready: Ready, asked: Model) -> Work {
         ready,
         attach: None,
         model: asked,
-        loads: vec![Planned::new("", false, settings)],
+        loads: vec![planned("", false, settings)],
     }
 }
 
@@ -338,10 +343,13 @@ fn a_port_that_somebody_listens_on_is_not_started_on() {
 #[test]
 fn a_container_gives_its_log_and_its_description_to_the_run() {
     let attach = Attach { url: "http://h".into(), container: Some("vllm".into()), runtime: "docker".into() };
-    let since = crate::model::Instant(1_700_000_000_000);
+    let since = sparkbench_model::Instant(1_700_000_000_000);
     let iso = since.iso();
-    let answer =
-        |text: &str| crate::host::Answer { code: Some(0), stdout: text.into(), ..crate::host::Answer::default() };
+    let answer = |text: &str| sparkbench_host::Answer {
+        code: Some(0),
+        stdout: text.into(),
+        ..sparkbench_host::Answer::default()
+    };
     let host = Replay::new()
         .answer(&["docker", "inspect", "--format", "{{.State.Status}}", "vllm"], answer("running\n"))
         .answer(&["docker", "logs", "--timestamps", "--since", iso.as_str(), "vllm"], answer("a line\n"))
@@ -357,7 +365,7 @@ fn a_container_gives_its_log_and_its_description_to_the_run() {
 
 #[test]
 fn seeds_and_nonces_are_those_of_the_campaign_and_the_requests_of_every_load_are_read() {
-    let load = |name: &str, seeded| Planned::new(name, seeded, Settings::default());
+    let load = |name: &str, seeded| planned(name, seeded, Settings::default());
     let serve = Serve {
         loader: &Scripted,
         engine: None,
@@ -392,7 +400,10 @@ fn seeds_and_nonces_are_those_of_the_campaign_and_the_requests_of_every_load_are
     assert_eq!(drawn, [(7, 100), (42, 101)]);
     let paths: Vec<String> = serve.reports(Path::new("")).into_iter().map(|report| report.path).collect();
     assert_eq!(paths, ["loads/a/requests.jsonl", "loads/b/requests.jsonl"]);
-    assert!(matches!(loads[0].settings.work, crate::load::settings::Work::Synthetic { isl: Lengths::Fixed(128), .. }));
+    assert!(matches!(
+        loads[0].settings.work,
+        sparkbench_load::settings::Work::Synthetic { isl: Lengths::Fixed(128), .. }
+    ));
 }
 
 #[test]

@@ -12,12 +12,12 @@ use super::attach::Attach;
 use super::engine::Preset;
 use super::loader::{Job, Loader};
 use super::ready::Ready;
-use crate::archive::manifest::CheckWire;
-use crate::host::web::Web;
-use crate::load::server::{self, Engine, Identity, LIMIT, Served};
-use crate::load::suite::Planned;
-use crate::plan::Model;
 use crate::workload::beside::{At, Beside, Done, log_tail};
+use sparkbench_archive::manifest::CheckWire;
+use sparkbench_host::web::Web;
+use sparkbench_load::server::{self, Engine, Identity, LIMIT, Served};
+use sparkbench_load::suite::Planned;
+use sparkbench_plan::Model;
 
 /// The server's own data, below the run's folder.
 pub(super) const SERVER_FILE: &str = "server.json";

@@ -12,9 +12,9 @@
 use std::path::Path;
 
 use super::help::{Help, Helps};
-use crate::error::{Error, Kind};
 use crate::workload::Cell;
 use crate::workload::template::Template;
+use sparkbench_text::error::{Error, Kind};
 
 /// Name of the file of requests in the run's own folder.
 pub(crate) const DATASET: &str = "dataset.jsonl";

@@ -26,7 +26,7 @@ const REFUSALS: &[&str] = &[
 const UNITS: &[&str] = &["%", "W", "MHz", "MiB", "C", "us", "mJ"];
 
 /// The text, or why there is none.
-pub(crate) fn text(cell: &str) -> Result<&str, String> {
+pub fn text(cell: &str) -> Result<&str, String> {
     let cell = cell.trim();
     let bracketed = cell.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let word = bracketed.unwrap_or(cell).trim();
@@ -37,7 +37,7 @@ pub(crate) fn text(cell: &str) -> Result<&str, String> {
 }
 
 /// A finite figure, with or without its unit, with or without separators of thousands.
-pub(crate) fn figure(cell: &str) -> Result<f64, String> {
+pub fn figure(cell: &str) -> Result<f64, String> {
     let text = text(cell)?;
     let number = UNITS.iter().find_map(|unit| text.strip_suffix(unit)).unwrap_or(text).trim();
     let number: String = number.chars().filter(|letter| *letter != ',').collect();

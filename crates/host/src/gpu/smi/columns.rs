@@ -104,7 +104,7 @@ pub fn first_known<'a>(names: &[&'a str], known: &[&str]) -> Option<&'a str> {
 mod tests {
     use super::*;
 
-    const HELP: &str = include_str!("../../../../tests/fixtures/nvidia-smi/h200/help-query-gpu.txt");
+    const HELP: &str = include_str!("../../../../../tests/fixtures/nvidia-smi/h200/help-query-gpu.txt");
 
     #[test]
     fn a_real_help_text_gives_every_name_and_its_twin() {

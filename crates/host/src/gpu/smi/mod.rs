@@ -6,9 +6,9 @@
 //! The child keeps its own time, so its lines drift against the caller. A reading therefore carries its age. The newest one is handed
 //! over, and one that is too old is waited for. A child that ends is started again a few times, and every gap is noted.
 
-pub(crate) mod cell;
+pub mod cell;
 pub mod columns;
-pub(crate) mod query;
+pub mod query;
 pub mod row;
 
 #[cfg(test)]
@@ -21,9 +21,9 @@ use std::time::Duration;
 use self::columns::{Choice, choose, known};
 use self::row::Line;
 use super::{Gpu, GpuIdentity, GpuProcess, GpuSample, Missing};
-use crate::error::{Error, Kind};
-use crate::host::{Host, Lines, Question};
-use crate::model::Instant;
+use crate::{Host, Lines, Question};
+use sparkbench_model::Instant;
+use sparkbench_text::error::{Error, Kind};
 
 /// As found on the `PATH`.
 pub const PROGRAM: &str = "nvidia-smi";

@@ -11,15 +11,15 @@ use std::time::Duration;
 use super::PROGRAM;
 use super::cell;
 use super::columns::first_known;
-use crate::error::{Error, Kind};
-use crate::host::gpu::{GpuIdentity, GpuProcess};
-use crate::host::{Host, Question};
+use crate::gpu::{GpuIdentity, GpuProcess};
+use crate::{Host, Question};
+use sparkbench_text::error::{Error, Kind};
 
 /// A driver that has to be loaded first takes seconds, a sick one forever.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// Asks, and takes what is printed.
-pub(crate) fn ask(host: &dyn Host, arguments: &[&str]) -> Result<String, Error> {
+pub fn ask(host: &dyn Host, arguments: &[&str]) -> Result<String, Error> {
     let argv: Vec<&str> = std::iter::once(PROGRAM).chain(arguments.iter().copied()).collect();
     let command = argv.join(" ");
     let answer = host.ask(&Question::new(argv).within(LIMIT)).map_err(|cause| {
@@ -87,7 +87,7 @@ pub(crate) fn identity(host: &dyn Host, index: u32, known: &[&str]) -> Result<Gp
 /// Properties of one GPU by name, as printed. The last one may hold commas.
 ///
 /// - `which`: its number or its PCI address.
-pub(crate) fn properties(host: &dyn Host, which: &str, names: &[&str]) -> Result<BTreeMap<String, String>, Error> {
+pub fn properties(host: &dyn Host, which: &str, names: &[&str]) -> Result<BTreeMap<String, String>, Error> {
     let query = format!("--query-gpu={}", names.join(","));
     let text = ask(host, &["-i", which, &query, "--format=csv,noheader,nounits"])?;
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
@@ -161,10 +161,10 @@ fn labelled<'a>(text: &'a str, label: &str) -> Option<&'a str> {
 mod tests {
     use super::super::columns::known;
     use super::*;
-    use crate::host::replay::Replay;
+    use crate::replay::Replay;
 
-    const HELP: &str = include_str!("../../../../tests/fixtures/nvidia-smi/h200/help-query-gpu.txt");
-    const Q: &str = include_str!("../../../../tests/fixtures/nvidia-smi/h200/q.txt");
+    const HELP: &str = include_str!("../../../../../tests/fixtures/nvidia-smi/h200/help-query-gpu.txt");
+    const Q: &str = include_str!("../../../../../tests/fixtures/nvidia-smi/h200/q.txt");
 
     #[test]
     fn accumulated_causes_are_read_from_real_output() {
@@ -208,7 +208,7 @@ mod tests {
         assert!(error.contains("Unable to determine the device handle"), "{error}");
         let host = Replay::new().answer(
             &["nvidia-smi"],
-            crate::host::Answer {
+            crate::Answer {
                 code: Some(9),
                 stdout: b"NVIDIA-SMI has failed because it couldn't communicate\n\n".to_vec(),
                 ..Default::default()

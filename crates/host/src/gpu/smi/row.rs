@@ -5,8 +5,8 @@
 
 use super::cell;
 use super::columns::Column;
-use crate::host::gpu::{GpuSample, Missing};
-use crate::model::Instant;
+use crate::gpu::{GpuSample, Missing};
+use sparkbench_model::Instant;
 
 /// Kind of a line.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,7 +79,7 @@ mod tests {
     use super::super::columns::{choose, known};
     use super::*;
 
-    const HELP: &str = include_str!("../../../../tests/fixtures/nvidia-smi/h200/help-query-gpu.txt");
+    const HELP: &str = include_str!("../../../../../tests/fixtures/nvidia-smi/h200/help-query-gpu.txt");
 
     fn columns() -> Vec<(Column, String)> {
         choose(&known(HELP)).columns

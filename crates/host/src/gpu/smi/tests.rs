@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
-use crate::host::replay::Replay;
+use crate::replay::Replay;
 
-const HELP: &str = include_str!("../../../../tests/fixtures/nvidia-smi/h200/help-query-gpu.txt");
-const Q: &str = include_str!("../../../../tests/fixtures/nvidia-smi/h200/q.txt");
+const HELP: &str = include_str!("../../../../../tests/fixtures/nvidia-smi/h200/help-query-gpu.txt");
+const Q: &str = include_str!("../../../../../tests/fixtures/nvidia-smi/h200/q.txt");
 const LOOP: &[&str] = &[
     "nvidia-smi",
     "-i",
@@ -102,7 +102,7 @@ fn new_starts_are_paced_and_come_to_an_end() {
     let machine = follows(machine(), &[(0.0, line(0.0, 1.0))], Some("status 9"));
     let mut smi = open(&machine).unwrap();
     let follows = |machine: &Replay| {
-        machine.deeds().iter().filter(|deed| matches!(deed, crate::host::replay::HostCall::Followed(_))).count()
+        machine.deeds().iter().filter(|deed| matches!(deed, crate::replay::HostCall::Followed(_))).count()
     };
     for _ in 0..120 {
         assert!(smi.sample().is_err() || follows(&machine) == 1);
@@ -146,7 +146,7 @@ fn another_pace_is_another_child() {
         .deeds()
         .iter()
         .filter_map(|deed| match deed {
-            crate::host::replay::HostCall::Followed(argv) => argv.last().cloned(),
+            crate::replay::HostCall::Followed(argv) => argv.last().cloned(),
             _ => None,
         })
         .collect();
@@ -159,7 +159,7 @@ fn a_machine_without_the_program_or_without_a_gpu_says_so() {
     assert!(error.starts_with("cannot start 'nvidia-smi'"), "{error}");
     let none = Replay::new().prints(&["nvidia-smi", "--help-query-gpu"], HELP).answer(
         &["nvidia-smi", "-i"],
-        crate::host::Answer { code: Some(6), stdout: b"No devices were found\n".to_vec(), ..Default::default() },
+        crate::Answer { code: Some(6), stdout: b"No devices were found\n".to_vec(), ..Default::default() },
     );
     let error = open(&none).err().unwrap().to_string();
     assert!(error.contains("No devices were found"), "{error}");

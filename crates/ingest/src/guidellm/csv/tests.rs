@@ -1,8 +1,8 @@
 //! Known answers.
 
 use super::*;
-use crate::ingest::{PartialRun, Record};
-use crate::model::known_extra;
+use crate::{PartialRun, Record};
+use sparkbench_model::known_extra;
 
 fn read(text: &str) -> (PartialRun, Parsed) {
     assert!(GuideLlmCsv.sniff(&Head::new("benchmarks.csv", text, 1)));

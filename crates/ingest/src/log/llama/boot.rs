@@ -6,8 +6,8 @@
 use super::super::cut::{after, number, value_after, with_unit};
 use super::super::faults::Faults;
 use super::super::found::{Found, Spread};
-use crate::ingest::figure::Figure;
-use crate::model::Setup;
+use crate::figure::Figure;
+use sparkbench_model::Setup;
 
 /// Marks of the lines of a log of llama.cpp.
 pub(super) const MARKS: &[&str] = &[

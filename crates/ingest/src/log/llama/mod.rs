@@ -21,8 +21,8 @@ use self::boot::Boot;
 use super::boots::Boots;
 use super::served::Served;
 use super::{Kind, Reader};
-use crate::ingest::{About, Parsed, SourceFile};
-use crate::model::Series;
+use crate::{About, Parsed, SourceFile};
+use sparkbench_model::Series;
 
 /// Rule, and rule of what was computed.
 const RULES: (&str, &str) = ("llama-server-log", "llama-server-log.derived");

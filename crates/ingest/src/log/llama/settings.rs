@@ -5,7 +5,7 @@
 
 use super::super::cut::{after, number, number_after, place, with_unit};
 use super::boot::{Boot, build};
-use crate::ingest::sheet::{last_part, model_id};
+use crate::sheet::{last_part, model_id};
 
 impl Boot {
     /// One line.

@@ -1,9 +1,9 @@
 //! Known answers.
 
 use super::*;
-use crate::ingest::log::parse_kind;
-use crate::ingest::{PartialRun, Record};
-use crate::model::ExtraValue;
+use crate::log::parse_kind;
+use crate::{PartialRun, Record};
+use sparkbench_model::ExtraValue;
 
 fn read(text: &str) -> PartialRun {
     read_with_notes(text).0

@@ -13,11 +13,11 @@
 mod run;
 
 use super::{Kind, Reader};
-use crate::ingest::at::At;
-use crate::ingest::figure::Figure;
-use crate::ingest::json::{self, Kind as Json};
-use crate::ingest::sheet::plain;
-use crate::ingest::{About, JoinRole, Parsed, Record, SourceFile};
+use crate::at::At;
+use crate::figure::Figure;
+use crate::json::{self, Kind as Json};
+use crate::sheet::plain;
+use crate::{About, JoinRole, Parsed, Record, SourceFile};
 
 use run::{Run, scenario};
 

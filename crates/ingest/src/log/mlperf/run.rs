@@ -4,10 +4,10 @@
 //! Not here: which line belongs to which run.
 
 use super::RULE;
-use crate::ingest::figure::Figure;
-use crate::ingest::sheet::{plain, suffix};
-use crate::ingest::{JoinRole, Parsed, PartialRun, SourceFile, slug};
-use crate::model::{Extra, ExtraValue, Reading, Setup, Status, known_extra};
+use crate::figure::Figure;
+use crate::sheet::{plain, suffix};
+use crate::{JoinRole, Parsed, PartialRun, SourceFile, slug};
+use sparkbench_model::{Extra, ExtraValue, Reading, Setup, Status, known_extra};
 
 /// Nanoseconds in a millisecond.
 const NS: f64 = 1e6;

@@ -1,6 +1,6 @@
 use super::*;
-use crate::ingest::PartialRun;
-use crate::model::ExtraValue;
+use crate::PartialRun;
+use sparkbench_model::ExtraValue;
 
 fn read(text: &str) -> Option<Parsed> {
     let mut reader = (MLPERF.start)();

@@ -4,12 +4,12 @@
 //! Not here: where a block begins.
 
 use super::{Flavour, sglang};
-use crate::ingest::figure::{Figure, excerpt};
-use crate::ingest::serving::figures::Figures;
-use crate::ingest::serving::{self, Load, settings};
-use crate::ingest::sheet::{last_part, model_id};
-use crate::ingest::{JoinRole, Parsed, PartialRun, SourceFile, vllm};
-use crate::model::Setup;
+use crate::figure::{Figure, excerpt};
+use crate::serving::figures::Figures;
+use crate::serving::{self, Load, settings};
+use crate::sheet::{last_part, model_id};
+use crate::{JoinRole, Parsed, PartialRun, SourceFile, vllm};
+use sparkbench_model::Setup;
 
 const VLLM_RULE: &str = "vllm-bench-serve-console";
 const SGLANG_RULE: &str = "sglang-bench-serving-console";

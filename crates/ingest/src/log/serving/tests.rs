@@ -1,7 +1,7 @@
 use super::*;
-use crate::ingest::PartialRun;
-use crate::ingest::log::parse_kind;
-use crate::model::Status;
+use crate::PartialRun;
+use crate::log::parse_kind;
+use sparkbench_model::Status;
 
 const VLLM_TEXT: &str = "\
 Namespace(seed=0, dataset_name='random', random_input_len=1024, random_output_len=128, host='127.0.0.1', model='org/Some-32B', request_rate=inf)
@@ -116,7 +116,7 @@ fn a_block_gives_what_its_json_would() {
 fn the_mark_is_that_of_the_json_with_all_its_digits() {
     let json = r#"{"model_id": "m", "num_prompts": 100, "request_rate": "inf", "completed": 100, "mean_ttft_ms": 867.8507895, "median_ttft_ms": 851.4132410055026}"#;
     let mut input = json.as_bytes();
-    let format = &crate::ingest::vllm::Serve as &dyn crate::ingest::Format;
+    let format = &crate::vllm::Serve as &dyn crate::Format;
     let parsed = format.parse(&mut SourceFile::new("x", json.len() as u64, &mut input)).unwrap();
     let Some(Record::Run(partial)) = parsed.records.first() else { panic!("{parsed:?}") };
     assert_eq!(partial.fingerprint, one(&VLLM, VLLM_TEXT).0.fingerprint);
@@ -228,7 +228,7 @@ fn limits_per_cents_and_requests_without_an_answer_are_read_as_such() {
     assert_eq!(partial.setup.more.get("goodput").map(String::as_str), Some("ttft:60 tpot:7.5"));
     for (name, value) in [("slo_attainment_by_metric_pct.ttft", 91.67), ("cache_report.cache_hit_rate_pct", 12.5)] {
         let extra = partial.extras.iter().find(|extra| extra.name == name).unwrap();
-        assert_eq!((extra.unit.as_str(), &extra.value), ("%", &crate::model::ExtraValue::Number(value)));
+        assert_eq!((extra.unit.as_str(), &extra.value), ("%", &sparkbench_model::ExtraValue::Number(value)));
     }
     let embeddings = VLLM_TEXT.replace("Total generated tokens:                  12800     \n", "");
     let mut input = embeddings.as_bytes();

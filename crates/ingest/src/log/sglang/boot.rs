@@ -11,8 +11,8 @@ use super::super::cut::{after, number, number_after, set, with_unit};
 use super::super::faults::Faults;
 use super::super::found::Found;
 use super::traffic::Traffic;
-use crate::ingest::figure::Figure;
-use crate::model::Setup;
+use crate::figure::Figure;
+use sparkbench_model::Setup;
 
 /// Marks of these lines.
 pub(super) const MARKS: &[&str] = &[

@@ -19,8 +19,8 @@ use super::faults::is_answer;
 use super::marks::{count, joined};
 use super::served::Served;
 use super::{Kind, Reader};
-use crate::ingest::{About, Parsed, SourceFile};
-use crate::model::Setup;
+use crate::{About, Parsed, SourceFile};
+use sparkbench_model::Setup;
 
 /// Rule, and rule of what was computed.
 const RULES: (&str, &str) = ("sglang-server-log", "sglang-server-log.derived");

@@ -5,7 +5,7 @@
 
 use super::super::cut::{number, set};
 use super::boot::Boot;
-use crate::ingest::sheet::model_id;
+use crate::sheet::model_id;
 
 impl Boot {
     /// `ServerArgs(model_path='org/m', ...)`. Only the settings named here are taken, keys of clients are among the others.

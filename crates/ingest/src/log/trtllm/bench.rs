@@ -14,8 +14,8 @@ use super::super::{Kind, Reader};
 use super::block;
 use super::engine::{self, Engine, RULES};
 use super::labels::{self, Section};
-use crate::ingest::{About, JoinRole, Parsed, PartialRun, Record, SourceFile};
-use crate::model::{Extra, Setup, Status};
+use crate::{About, JoinRole, Parsed, PartialRun, Record, SourceFile};
+use sparkbench_model::{Extra, Setup, Status};
 
 /// Most runs that are kept of one log.
 const RUNS: usize = 1000;

@@ -12,7 +12,7 @@
 use super::super::cut::{after, number, place};
 use super::engine::Engine;
 use super::labels::{BREAKDOWNS, EXTRAS, GENERATION, METRICS, SECTIONS, SETTINGS, STATISTICS, Section};
-use crate::ingest::figure::Figure;
+use crate::figure::Figure;
 
 /// Which section a heading opens.
 pub(super) fn heading(line: &str) -> Option<Section> {

@@ -13,8 +13,8 @@ use std::collections::VecDeque;
 use super::super::cut::{after, gib, number, number_after, place, with_unit};
 use super::super::faults::Faults;
 use super::super::found::Found;
-use crate::ingest::figure::Figure;
-use crate::model::{Metric, Setup};
+use crate::figure::Figure;
+use sparkbench_model::{Metric, Setup};
 
 /// Most ranks of which lines are kept.
 const RANKS: usize = 256;

@@ -13,7 +13,7 @@ use super::super::marks::{count, joined};
 use super::super::served::Served;
 use super::super::{Kind, Reader};
 use super::engine::{self, Engine, SERVER_RULES};
-use crate::ingest::{About, Parsed, SourceFile};
+use crate::{About, Parsed, SourceFile};
 
 /// The log of a server around TensorRT-LLM.
 pub(crate) static TRTLLM_SERVER: Kind = Kind {

@@ -5,7 +5,7 @@
 
 use super::super::cut::{after, number, set, value_after};
 use super::engine::Engine;
-use crate::ingest::sheet::model_id;
+use crate::sheet::model_id;
 
 /// Settings of one line, as `key=`.
 const SETTINGS: &[&str] =

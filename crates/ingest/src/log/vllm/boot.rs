@@ -12,7 +12,7 @@ use super::super::cut::{after, gib, number, number_after, with_unit};
 use super::super::faults::Faults;
 use super::super::found::Found;
 use super::traffic::Traffic;
-use crate::model::Setup;
+use sparkbench_model::Setup;
 
 /// Marks of these lines.
 pub(super) const MARKS: &[&str] = &[

@@ -20,7 +20,7 @@ use super::faults::is_answer;
 use super::marks::{count, joined};
 use super::served::Served;
 use super::{Kind, Reader};
-use crate::ingest::{About, Parsed, SourceFile};
+use crate::{About, Parsed, SourceFile};
 
 /// Rule, and rule of what was computed.
 const RULES: (&str, &str) = ("vllm-server-log", "vllm-server-log.derived");

@@ -5,7 +5,7 @@
 
 use super::super::cut::{after, number, place, set, setting, value_after};
 use super::boot::{Boot, is_start};
-use crate::ingest::sheet::model_id;
+use crate::sheet::model_id;
 
 impl Boot {
     /// One line.

@@ -1,9 +1,9 @@
 //! Known answers.
 
 use super::*;
-use crate::ingest::log::parse_kind;
-use crate::ingest::{PartialRun, Record};
-use crate::model::{ExtraValue, Status};
+use crate::log::parse_kind;
+use crate::{PartialRun, Record};
+use sparkbench_model::{ExtraValue, Status};
 
 fn read(text: &str) -> Option<(PartialRun, Vec<String>)> {
     let mut input = text.as_bytes();

@@ -3,9 +3,9 @@
 //! In:  the cells of the first row.  Out: whether it is such a row, and the meaning of each column.
 //! Not here: guesses. A value that could be two fields is neither.
 
-use crate::ingest::telemetry::cell;
-use crate::ingest::telemetry::column::Column;
-use crate::model::Instant;
+use crate::telemetry::cell;
+use crate::telemetry::column::Column;
+use sparkbench_model::Instant;
 
 /// True for a row as `--format=csv,noheader` prints it: a time in front or units behind the figures, and only such cells.
 pub(super) fn is_bare(cells: &[&str]) -> bool {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::ingest::PartialRun;
+use crate::PartialRun;
 
 fn read(text: &str) -> (PartialRun, Parsed) {
     let head = Head::new("x_gpu.csv", text, text.len() as u64);

@@ -3,8 +3,8 @@
 //! In:  cells.  Out: moments. Those without a date count from the start of the file.
 //! Not here: zones. nvidia-smi prints local time without one.
 
-use crate::ingest::telemetry::{cell, plain};
-use crate::model::Instant;
+use crate::telemetry::{cell, plain};
+use sparkbench_model::Instant;
 
 /// Seconds of a day.
 const DAY_S: f64 = 86_400.0;

@@ -5,11 +5,11 @@
 
 use std::collections::VecDeque;
 
-use crate::host::net::Ns;
-use crate::load::chat::settings::{ACTIVE_PER_CLIENT, most_requests};
-use crate::load::order::Order;
-use crate::load::settings::{Conversations, Settings};
-use crate::stats::random::{Stream, job_base};
+use crate::chat::settings::{ACTIVE_PER_CLIENT, most_requests};
+use crate::order::Order;
+use crate::settings::{Conversations, Settings};
+use sparkbench_host::net::Ns;
+use sparkbench_stats::random::{Stream, job_base};
 
 /// State of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,12 +8,12 @@ use std::collections::VecDeque;
 
 use super::ChatSource;
 use super::client::{Held, State};
-use crate::host::net::Ns;
-use crate::load::chat::builder::{Built, Task, Then};
-use crate::load::chat::draw::exponential;
-use crate::load::chat::log::Why;
-use crate::load::order::{Order, Phase, Status};
-use crate::load::settings::Sampling;
+use crate::chat::builder::{Built, Task, Then};
+use crate::chat::draw::exponential;
+use crate::chat::log::Why;
+use crate::order::{Order, Phase, Status};
+use crate::settings::Sampling;
+use sparkbench_host::net::Ns;
 
 impl ChatSource {
     pub(super) fn send(&self, task: Task) {

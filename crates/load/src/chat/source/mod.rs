@@ -38,10 +38,10 @@ use super::frame::Frame;
 use super::library::Library;
 use super::log::{Ended, Why};
 use super::texts::Texts;
-use crate::error::{Error, Kind};
-use crate::host::net::{Ns, Waker};
-use crate::load::order::{Gate, Next, Phase, Record, Source};
-use crate::load::settings::{Sampling, Settings, Work};
+use crate::order::{Gate, Next, Phase, Record, Source};
+use crate::settings::{Sampling, Settings, Work};
+use sparkbench_host::net::{Ns, Waker};
+use sparkbench_text::error::{Error, Kind};
 
 /// Wait of a client after its first failed turn in a row. Twice as long after each further one.
 const PAUSE: Ns = 10_000_000;

@@ -25,7 +25,7 @@ use serde::Serialize;
 
 use self::code::Column;
 use super::super::order::Chunk;
-use crate::host::net::Ns;
+use sparkbench_host::net::Ns;
 
 /// Schema in the first line.
 pub const SCHEMA: &str = "sparkbench.chunks/1";

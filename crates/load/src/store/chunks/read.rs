@@ -9,9 +9,9 @@ use serde::Deserialize;
 
 use super::code;
 use super::{END, LAG_STEP_NS, SCHEMA};
-use crate::error::{Error, Place};
-use crate::host::net::Ns;
-use crate::load::order::{Chunk, ChunkKind};
+use crate::order::{Chunk, ChunkKind};
+use sparkbench_host::net::Ns;
+use sparkbench_text::error::{Error, Place};
 
 /// A longer first line is not from this program.
 const HEADER_LIMIT: u64 = 64 << 10;

@@ -1,7 +1,7 @@
 //! Chunks written and read back. Files that are torn. What a chunk costs.
 
 use super::*;
-use crate::load::order::ChunkKind;
+use crate::order::ChunkKind;
 
 /// A stream with the jitter of a real one: tokens every 10 ms, give or take 60 us, lag around 30 us.
 pub(super) fn stream(count: u32, seed: u64) -> Vec<Chunk> {

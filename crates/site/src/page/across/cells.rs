@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use crate::page::index::{Site, run_href};
-use crate::verdict::report::Group;
-use crate::verdict::report::across::CellName;
+use sparkbench_verdict::report::Group;
+use sparkbench_verdict::report::across::CellName;
 
 /// Groups and runs by the cell that they belong to.
 #[derive(Debug)]

@@ -12,8 +12,10 @@ use crate::page::figure::FigureView;
 use crate::page::index::Site;
 use crate::page::number::{fixed, plain};
 use crate::page::words::counted;
-use crate::verdict::report::Estimate;
-use crate::verdict::report::across::{CellName, Frontier, Grid, MemoryArm, MemoryStack, RoofPoint, Roofline, Sweep};
+use sparkbench_verdict::report::Estimate;
+use sparkbench_verdict::report::across::{
+    CellName, Frontier, Grid, MemoryArm, MemoryStack, RoofPoint, Roofline, Sweep,
+};
 
 const fn ends(estimate: &Estimate) -> Option<(f64, f64)> {
     match (estimate.low, estimate.high) {
@@ -57,7 +59,7 @@ pub(crate) fn sweep_figure(site: &Site<'_>, cells: &Cells<'_>, root: &str, id: &
         lines: lines.collect(),
     };
     let mut view = FigureView::new(id, chart.draw(id));
-    if found.length_spread_pct > crate::verdict::alike::TOKENS_TOLERANCE_PCT {
+    if found.length_spread_pct > sparkbench_verdict::alike::TOKENS_TOLERANCE_PCT {
         view.note = Some(format!(
             "The lengths of its cells lie up to {} % apart: they asked for the same and drew their lengths.",
             plain(found.length_spread_pct.round())

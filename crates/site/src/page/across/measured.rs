@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 
 use super::{Cells, Ways, joined, lengths, load, several};
-use crate::model::Metric;
 use crate::page::index::{Link, Site, run_href};
 use crate::page::number;
 use crate::page::sheet::{Cell, Sheet, figures, words};
 use crate::page::words::counted;
-use crate::verdict::report::across::Place;
-use crate::verdict::report::{Estimate, Group};
+use sparkbench_model::Metric;
+use sparkbench_verdict::report::across::Place;
+use sparkbench_verdict::report::{Estimate, Group};
 
 /// Metrics of the table of everything measured, in this order, where any row has them.
 const COLUMNS: &[&str] = &[

@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::NOT_NAMED;
-use crate::escape::file_name;
 use crate::page::index::{Link, Site, slug};
-use crate::verdict::report::across::{Place, Summary};
+use sparkbench_text::escape::file_name;
+use sparkbench_verdict::report::across::{Place, Summary};
 
 /// Paths of the pages of models or machines by name. Names that share a slug are numbered in their order.
 pub(crate) fn paths(folder: &str, summaries: &[Summary]) -> BTreeMap<Option<String>, String> {

@@ -7,7 +7,7 @@ use super::{ROOT, cell, with_unit};
 use crate::page::index::{Link, Site, run_href};
 use crate::page::number::{self, ABSENT, decimals, fixed, signed};
 use crate::page::words;
-use crate::verdict::report::{CampaignReport, Group};
+use sparkbench_verdict::report::{CampaignReport, Group};
 
 /// One metric of one cell, as a row.
 pub(crate) struct GroupView {

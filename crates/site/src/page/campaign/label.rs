@@ -4,9 +4,9 @@
 //! Not here: labels of models, which the facts explain.
 
 use super::super::index::Site;
-use crate::verdict::measured::{lengths, load, tokens};
-use crate::verdict::report::CampaignReport;
-use crate::verdict::report::across::Place;
+use sparkbench_verdict::measured::{lengths, load, tokens};
+use sparkbench_verdict::report::CampaignReport;
+use sparkbench_verdict::report::across::Place;
 
 /// Every label with what its runs asked for: `c4` and "4 requests at a time, 64 tokens in and 32 out". Labels of which nothing is known are
 /// left out.

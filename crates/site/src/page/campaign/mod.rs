@@ -34,9 +34,9 @@ use super::shell::Shell;
 use super::telemetry;
 use super::template_fault;
 use super::words::{self, Badge};
-use crate::model::Metric;
-use crate::verdict::report::{CampaignReport, Comparison, Criterion, Essential, Group, RunReport, Sentence};
-use crate::verdict::trap::Theme;
+use sparkbench_model::Metric;
+use sparkbench_verdict::report::{CampaignReport, Comparison, Criterion, Essential, Group, RunReport, Sentence};
+use sparkbench_verdict::trap::Theme;
 
 const ROOT: &str = "../../";
 
@@ -377,7 +377,7 @@ fn cells(site: &Site<'_>, campaign: &CampaignReport) -> Vec<Link> {
         .collect()
 }
 
-fn published(check: &crate::verdict::report::PublishedCheck) -> Published {
+fn published(check: &sparkbench_verdict::report::PublishedCheck) -> Published {
     Published {
         model: check.model.clone(),
         environment: check.environment.clone(),

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::page::figure;
 use crate::page::number::{self, fixed};
-use crate::verdict::report::CampaignReport;
+use sparkbench_verdict::report::CampaignReport;
 
 /// The order of the arms.
 pub(crate) struct OrderView {

@@ -10,7 +10,7 @@ use super::{ROOT, cell, rank};
 use crate::page::comparison::{Account, Brief, RowView};
 use crate::page::figure::{self, FigureView};
 use crate::page::index::{Site, slug};
-use crate::verdict::report::{CampaignReport, Comparison, Group, RunReport};
+use sparkbench_verdict::report::{CampaignReport, Comparison, Group, RunReport};
 
 /// Charts of runs in order that a page shows at full width. More are drawn side by side, small.
 const MOST_WIDE: usize = 6;

@@ -28,7 +28,7 @@ pub(super) struct Chapter {
 /// Reads the files of the names below each heading.
 macro_rules! chapters {
     ($($part:literal: [$($name:literal),* $(,)?]),* $(,)?) => {
-        &[$($(Chapter { name: $name, part: $part, text: include_str!(concat!("../../../docs/", $name, ".md")) }),*),*]
+        &[$($(Chapter { name: $name, part: $part, text: include_str!(concat!("../../../../../docs/", $name, ".md")) }),*),*]
     };
 }
 
@@ -73,13 +73,13 @@ static MANUAL: &[Chapter] = chapters! {
     ],
 };
 
-const INDEX: &str = include_str!("../../../docs/README.md");
+const INDEX: &str = include_str!("../../../../../docs/README.md");
 
 /// Where the index lies.
 pub(super) const HOME: &str = "docs/index.html";
 
 /// Drawings that pages show, by the address that the Markdown gives them.
-static DRAWINGS: &[(&str, &str)] = &[("sequential.svg", include_str!("../../../docs/sequential.svg"))];
+static DRAWINGS: &[(&str, &str)] = &[("sequential.svg", include_str!("../../../../../docs/sequential.svg"))];
 
 /// Checks of which a page of the manual says more than the page of the check can.
 const CHECKS: &[(&str, &str)] = &[

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 
 use super::{FigureView, ends};
 use crate::chart::forest::{self, Forest, Kind, Panel};
-use crate::model::{Direction, within};
 use crate::page::campaign::cell;
 use crate::page::comparison::RowView;
 use crate::page::number::plain;
 use crate::page::words;
-use crate::verdict::report::{CampaignReport, Comparison, VerdictKind};
+use sparkbench_model::{Direction, within};
+use sparkbench_verdict::report::{CampaignReport, Comparison, VerdictKind};
 
 /// Changes with their intervals and margins. One panel per metric and pair of environments. Metrics without a true
 /// zero have no per cent and are left to the tables.

@@ -9,8 +9,8 @@ use crate::chart::forest::{self, Forest, Kind, Panel};
 use crate::chart::series::{Event, Line, Track};
 use crate::chart::spread::{self, Facet, Spread};
 use crate::chart::thin::{extremes, stretch};
-use crate::model::within;
-use crate::verdict::report::{HistoryFigure, HistoryPoint, HistoryReport, Interval, ReplicationReport};
+use sparkbench_model::within;
+use sparkbench_verdict::report::{HistoryFigure, HistoryPoint, HistoryReport, Interval, ReplicationReport};
 
 /// Means in one drawing.
 const MOST_POINTS: usize = 1_200;

@@ -5,9 +5,9 @@
 
 use super::{FigureView, ends};
 use crate::chart::{Looks, looks};
-use crate::model::within;
 use crate::page::number::plain;
-use crate::verdict::report::Comparison;
+use sparkbench_model::within;
+use sparkbench_verdict::report::Comparison;
 
 /// The looks of one comparison. Nothing for a campaign of a fixed number of repeats, or where no per cent exists.
 pub(crate) fn over_looks(id: &str, subject: &str, c: &Comparison) -> Option<FigureView> {

@@ -20,7 +20,7 @@ pub(super) use self::telemetry::telemetry;
 use super::index::Link;
 use super::words;
 use crate::chart::{Figure, Table};
-use crate::verdict::report::Interval;
+use sparkbench_verdict::report::Interval;
 
 /// Marks of one drawing. Of more, the least and the greatest of each segment are drawn, so that no extreme is lost.
 const MOST_DRAWN: usize = 400;

@@ -7,11 +7,11 @@ use super::{FigureView, MOST_DRAWN, MOST_ROWS};
 use crate::chart::run_order::{Arm, Run, RunOrder};
 use crate::chart::thin::{extremes, stretch};
 use crate::chart::{Ecdf, Layouts, Table, ecdf};
-use crate::model::within;
 use crate::page::index::Site;
 use crate::page::number;
 use crate::page::words;
-use crate::verdict::report::RunReport;
+use sparkbench_model::within;
+use sparkbench_verdict::report::RunReport;
 
 /// Steps of a distribution that `chart` draws.
 pub(crate) const MOST_STEPS: usize = ecdf::STEPS;

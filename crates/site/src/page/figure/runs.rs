@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use super::{FigureView, MOST_DRAWN, ends};
 use crate::chart::run_order::{Arm, Drift, Run, RunOrder};
 use crate::chart::spread::{self, Facet, Spread};
-use crate::model::within;
 use crate::page::index::{Link, Site, run_href};
 use crate::page::number;
 use crate::page::words;
-use crate::verdict::report::{Group, RunReport};
+use sparkbench_model::within;
+use sparkbench_verdict::report::{Group, RunReport};
 
 /// Runs listed beside their chart. More are listed once, in the list of runs of the page.
 const MOST_RUNS: usize = 40;

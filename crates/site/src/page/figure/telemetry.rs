@@ -7,10 +7,10 @@ use super::{FigureView, MOST_ROWS};
 use crate::chart::series::{Line, Track};
 use crate::chart::thin::{extremes, stretch};
 use crate::chart::{Row, Series, Table};
-use crate::model::{Sample, within};
 use crate::page::course;
 use crate::page::number;
-use crate::verdict::report::CourseReport;
+use sparkbench_model::{Sample, within};
+use sparkbench_verdict::report::CourseReport;
 
 /// Points of one quantity of telemetry.
 const MOST_SAMPLES: usize = 240;

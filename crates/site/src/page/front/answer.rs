@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use super::super::index::{Site, SourceLink};
 use super::super::words::{self, Badge};
-use crate::verdict::number::list;
-use crate::verdict::report::{CampaignReport, HypothesisReport, Outcome, Sentence, lead_and_more};
+use sparkbench_verdict::number::list;
+use sparkbench_verdict::report::{CampaignReport, HypothesisReport, Outcome, Sentence, lead_and_more};
 
 /// The expectation before the first run, and the outcome.
 pub(crate) struct HypothesisView {

@@ -5,8 +5,8 @@
 
 use super::super::index::{by_trap, overall, trap_href, worst};
 use super::super::words::{self, Badge, counted};
-use crate::verdict::report::{CampaignReport, Severity, TrapReport, TrapStatus};
-use crate::verdict::trap;
+use sparkbench_verdict::report::{CampaignReport, Severity, TrapReport, TrapStatus};
+use sparkbench_verdict::trap;
 
 /// Traps that fired, each a link, and how many were looked for.
 pub(crate) struct TrapStrip {

@@ -5,7 +5,7 @@
 
 use super::super::index::Site;
 use super::super::words;
-use crate::verdict::report::CampaignReport;
+use sparkbench_verdict::report::CampaignReport;
 
 /// A term and what stands for it.
 pub(crate) struct Fact {

@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use super::super::Page;
 use super::super::index::Site;
 use super::super::words;
-use crate::model::{Author, Paper};
-use crate::verdict::report::CampaignReport;
+use sparkbench_model::{Author, Paper};
+use sparkbench_verdict::report::CampaignReport;
 
 /// Entries of campaigns beside each other. More are cited as one site.
 const MOST_ENTRIES: usize = 5;

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 
 use super::super::index::Site;
 use super::super::words;
-use crate::model::Author;
-use crate::verdict::report::CampaignReport;
+use sparkbench_model::Author;
+use sparkbench_verdict::report::CampaignReport;
 
 /// Letters of a description at least and at most.
 const DESCRIPTION: std::ops::RangeInclusive<usize> = 50..=5000;

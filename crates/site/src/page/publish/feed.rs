@@ -12,7 +12,7 @@ use super::super::index::Site;
 use super::super::stamp;
 use super::super::{Page, history, words};
 use crate::chart::xml;
-use crate::model::{Correction, Instant};
+use sparkbench_model::{Correction, Instant};
 
 /// The feed of the whole site.
 pub(crate) const PATH: &str = "feed.xml";

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::super::Page;
 use super::super::data::hex;
 use super::super::index::Site;
-use crate::error::Error;
+use sparkbench_text::error::Error;
 
 /// Schema of the record of a version.
 pub(crate) const SCHEMA: &str = "sparkbench.version/1";

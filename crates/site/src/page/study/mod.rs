@@ -14,8 +14,8 @@ use self::pick::Fault;
 use self::resolve::Resolved;
 use super::index::Site;
 use super::prose;
-use crate::error::{Error, Place};
-use crate::verdict::report::CampaignReport;
+use sparkbench_text::error::{Error, Place};
+use sparkbench_verdict::report::CampaignReport;
 
 /// Stand in the Markdown for the reference of a number while it is parsed: private characters, which the text of an author loses.
 const OPEN: char = '\u{e000}';

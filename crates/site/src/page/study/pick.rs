@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::plan::nearest;
+use sparkbench_text::nearest::nearest;
 
 /// A row by its fields.
 pub(super) struct Row<'a, T> {

@@ -6,7 +6,6 @@
 use askama::Template;
 
 use super::pick::{self, Fault, Row};
-use crate::model::within;
 use crate::page::campaign::arms;
 use crate::page::comparison::percent_decimals;
 use crate::page::figure::{self, FigureView};
@@ -14,7 +13,8 @@ use crate::page::front;
 use crate::page::index::{Site, run_href, slug, trap_href};
 use crate::page::number::{self, decimals, ends, fixed, plain, signed};
 use crate::page::words;
-use crate::verdict::report::{CampaignReport, Comparison, Group, Interval, TrapStatus};
+use sparkbench_model::within;
+use sparkbench_verdict::report::{CampaignReport, Comparison, Group, Interval, TrapStatus};
 
 /// From the page of a campaign to the site.
 const ROOT: &str = "../../";

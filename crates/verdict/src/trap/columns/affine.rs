@@ -5,8 +5,8 @@
 
 use super::column::Column;
 use super::{CHANCE, Derived, MIN_ROWS, Relation, SPREAD_OVER_ROUNDING};
-use crate::verdict::case::Case;
-use crate::verdict::number::significant;
+use crate::case::Case;
+use crate::number::significant;
 
 /// `y = a + b x` over all rows, residuals within the rounding of both columns.
 pub(super) fn affine(case: &Case<'_>, y: &Column, x: &Column) -> Option<Derived> {

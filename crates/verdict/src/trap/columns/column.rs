@@ -3,8 +3,8 @@
 //! In:  readings.  Out: [`Column`].
 //! Not here: relations between columns.
 
-use crate::model::Metric;
-use crate::verdict::case::Case;
+use crate::case::Case;
+use sparkbench_model::Metric;
 
 /// Error of a value that was computed and stored in full. It is far above the last bit of a double, and far below any clock or meter.
 pub(crate) const STORED_PRECISION: f64 = 1e-9;

@@ -5,9 +5,9 @@
 
 use super::column::Column;
 use super::{CHANCE, Derived, MATCHING_SHARE, MIN_ROWS, Relation, SPREAD_OVER_ROUNDING};
-use crate::model::Run;
-use crate::verdict::case::Case;
-use crate::verdict::number::significant;
+use crate::case::Case;
+use crate::number::significant;
+use sparkbench_model::Run;
 
 /// Rows of the first look at a relation.
 const SAMPLE_ROWS: usize = 32;

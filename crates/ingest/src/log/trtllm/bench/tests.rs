@@ -1,7 +1,7 @@
 //! Known answers.
 
 use super::*;
-use crate::ingest::log::parse_kind;
+use crate::log::parse_kind;
 
 fn read(text: &str) -> Vec<PartialRun> {
     let mut input = text.as_bytes();

@@ -7,7 +7,7 @@
 //! that changed places count one each.
 
 /// `did you mean "image"? `, with a blank behind it to go before other words. Empty where nothing is near.
-pub(super) fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
+pub fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
     nearest(word, known).map_or_else(String::new, |near| format!("did you mean \"{near}\"? "))
 }
 
