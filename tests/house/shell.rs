@@ -114,7 +114,7 @@ fn every_command_and_option_that_the_program_recommends_is_in_the_help() {
     let source = program::repository();
     let (mut wrong, mut seen) = (Vec::new(), (0, 0));
     for file in ["src", "crates"].iter().flat_map(|folder| sources(&source.join(folder))) {
-        let name = file.strip_prefix(&source).unwrap().display().to_string();
+        let name = file.strip_prefix(source).unwrap().display().to_string();
         // A file of a verb speaks of that verb, and so does the crate behind `load`.
         let stem = name.strip_prefix("src/cli/").and_then(|rest| rest.split(['/', '.']).next()).unwrap_or_default();
         let own = match stem {

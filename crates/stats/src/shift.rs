@@ -17,7 +17,7 @@ use super::bootstrap::selection::quantiles;
 use super::hierarchical::{self, FEW_RUNS, FLAG_FEW_RUNS};
 
 /// Probabilities at which two arms are compared.
-pub(crate) const DECILES: [f64; 9] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
+pub const DECILES: [f64; 9] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
 
 /// The flag for an arm with one run: nothing is known of the spread between runs.
 pub(crate) const FLAG_ONE_RUN: &str = "one_run";
