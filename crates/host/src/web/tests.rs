@@ -159,6 +159,9 @@ fn a_plain_server_asked_for_tls_is_told_from_one_that_is_not_trusted() {
     thread.join().unwrap();
     let missing = Tls { insecure: false, ca_file: Some("/does/not/exist.pem".into()) };
     assert!(Web::new("https://host", &[], &missing).unwrap_err().what.contains("/does/not/exist.pem"));
-    let empty = Tls { insecure: false, ca_file: Some("/dev/null".into()) };
+    let folder = sparkbench_testing::Folder::new("no-authorities");
+    let file = folder.join("empty.pem");
+    std::fs::write(&file, "").unwrap();
+    let empty = Tls { insecure: false, ca_file: Some(file) };
     assert!(Web::new("https://host", &[], &empty).unwrap_err().what.contains("has no certificate authorities"));
 }
