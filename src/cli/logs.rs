@@ -46,11 +46,7 @@ struct LogRequest {
 /// Where names and secrets were replaced in what the runs say, they are replaced in these texts too.
 pub(super) fn read(found: &Discovery, runs: &[RunReport], scrubbed: Option<&Scrubbed>) -> Vec<Arc<RawText>> {
     let (wishes, room) = wishes(found, runs, scrubbed);
-    let text = |(path, wish): (String, LogRequest)| {
-        let mut text = one(found, &path, &wish, room)?;
-        replace(&mut text, scrubbed);
-        Some(Arc::new(text))
-    };
+    let text = |(path, wish): (String, LogRequest)| fresh(found, &path, &wish, room, scrubbed).0;
     wishes.into_par_iter().filter_map(text).collect()
 }
 
@@ -78,14 +74,9 @@ impl Memory {
             inputs.iter().filter_map(|input| Some((input.path.as_str(), input.sha256.as_deref()?))).collect();
         let (wishes, room) = wishes(found, runs, scrubbed);
         let names = scrubbed.map_or_else(String::new, |scrubbed| scrubbed.scrub.mark());
-        let fresh = |path: &str, wish: &LogRequest| {
-            let mut text = one(found, path, wish, room);
-            let tally = text.as_mut().map_or_else(Tally::new, |text| replace(text, scrubbed));
-            (text.map(Arc::new), tally)
-        };
         let read = |(path, wish): (String, LogRequest)| -> Looked {
             let Some(hash) = hashes.get(path.as_str()) else {
-                let (text, tally) = fresh(&path, &wish);
+                let (text, tally) = fresh(found, &path, &wish, room, scrubbed);
                 return (None, text, tally);
             };
             let reason = ((*hash).to_owned(), wish.run.clone(), wish.named.clone(), room, names.clone());
@@ -94,7 +85,7 @@ impl Memory {
                     scrubbed.into_iter().for_each(|scrubbed| scrubbed.scrub.note(privacy::LOGS, tally.clone()));
                     (text.clone(), tally.clone())
                 }
-                _ => fresh(&path, &wish),
+                _ => fresh(found, &path, &wish, room, scrubbed),
             };
             (Some((path, reason)), text, tally)
         };
@@ -107,16 +98,34 @@ impl Memory {
     }
 }
 
-fn one(found: &Discovery, path: &str, wish: &LogRequest, room: usize) -> Option<RawText> {
-    let file = found.get(wish.disk.as_deref().unwrap_or(path)).filter(|file| file.bytes > 0)?;
-    let input = BufReader::with_capacity(HEAD_BYTES, file.open().ok()?);
-    raw::read(path, &wish.run, file.bytes, input, &wish.named, room)
+/// A text as it is published, and how often something was replaced in it, which is noted.
+fn fresh(
+    found: &Discovery,
+    path: &str,
+    wish: &LogRequest,
+    room: usize,
+    scrubbed: Option<&Scrubbed>,
+) -> (Option<Arc<RawText>>, Tally) {
+    let Some((mut text, mut tally)) = one(found, path, wish, room, scrubbed.is_some()) else {
+        return (None, Tally::new());
+    };
+    if let Some(scrubbed) = scrubbed {
+        scrubbed.scrub.note(privacy::LOGS, tally.clone());
+        let names = scrubbed.scrub.rows(privacy::LOGS, text.rows.iter_mut().map(|row| &mut row.text).collect());
+        names.into_iter().for_each(|(kind, times)| *tally.entry(kind).or_default() += times);
+    }
+    (Some(Arc::new(text)), tally)
 }
 
-/// With pseudonyms where there are to be any. Gives how often something was replaced.
-fn replace(text: &mut RawText, scrubbed: Option<&Scrubbed>) -> Tally {
-    let Some(scrubbed) = scrubbed else { return Tally::new() };
-    scrubbed.scrub.rows(privacy::LOGS, text.rows.iter_mut().map(|row| &mut row.text).collect())
+/// The text of a file, and how often a secret was replaced in it, if they are to be.
+fn one(found: &Discovery, path: &str, wish: &LogRequest, room: usize, masks: bool) -> Option<(RawText, Tally)> {
+    let file = found.get(wish.disk.as_deref().unwrap_or(path)).filter(|file| file.bytes > 0)?;
+    let input = BufReader::with_capacity(HEAD_BYTES, file.open().ok()?);
+    if masks {
+        raw::read_masked(path, &wish.run, file.bytes, input, &wish.named, room)
+    } else {
+        Some((raw::read(path, &wish.run, file.bytes, input, &wish.named, room)?, Tally::new()))
+    }
 }
 
 /// The files that will be shown, by published path, and the room of each.

@@ -70,6 +70,7 @@ pub(crate) fn scrub(intake: &mut Intake, found: &Discovery) -> Scrubbed {
     });
     drop(learned);
     scrub.ready();
+    intake.runs.iter_mut().for_each(|run| scrub_commands(&mut run.setup.more, &scrub));
     let mut originals = BTreeMap::new();
     let mut answers: HashMap<(Option<String>, bool, String), (String, Tally)> = HashMap::new();
     texts(intake, &mut |place, name, text| {
@@ -93,6 +94,38 @@ pub(crate) fn scrub(intake: &mut Intake, found: &Discovery) -> Scrubbed {
     });
     keep_ids_plain(intake);
     Scrubbed { scrub, originals }
+}
+
+/// Replaces the passwords behind short options in commands that became one setting an argument: `cmd.1` is `-u` and `cmd.2` is `ann:x`.
+fn scrub_commands(settings: &mut BTreeMap<String, String>, scrub: &Scrub) {
+    let lists: Vec<String> = settings.keys().filter_map(|name| Some(name.strip_suffix(".0")?.to_owned())).collect();
+    for list in lists {
+        let names: Vec<String> = (0..)
+            .map(|place: usize| format!("{list}.{place}"))
+            .take_while(|name| settings.contains_key(name))
+            .collect();
+        let mut arguments: Vec<String> = names.iter().filter_map(|name| settings.get(name).cloned()).collect();
+        if scrub.arguments(place::SETTING, &mut arguments) {
+            settings.extend(names.into_iter().zip(arguments));
+        }
+    }
+}
+
+/// The names that tell more of texts flattened from JSON than their own do, by these: the name of the pair whose value a text is
+/// (`env.0.name` beside `env.0.value`), or the option before it (`cmd.1` before `cmd.2`).
+fn told_by_neighbours(texts: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let told = |(name, text): (&String, &String)| {
+        let (above, last) = name.rsplit_once('.')?;
+        let beside = |field: &str| texts.get(&format!("{above}.{field}")).cloned();
+        let neighbour = if last.eq_ignore_ascii_case("value") {
+            ["name", "key", "header", "Name", "Key", "Header", "NAME", "KEY"].into_iter().find_map(beside)?
+        } else {
+            let before = beside(&last.parse::<usize>().ok()?.checked_sub(1)?.to_string())?;
+            (before.starts_with('-') && !before.contains('=') && !text.starts_with('-')).then_some(before)?
+        };
+        Some((name.clone(), neighbour))
+    };
+    texts.iter().filter_map(told).collect()
 }
 
 /// Hash of bytes that are in the archive and not on the site: of what the campaign says of itself, else of its labels, else of the first
@@ -234,9 +267,15 @@ fn of_run(run: &mut Run, visit: &mut Visit<'_>) {
     }
     run.readings.iter_mut().for_each(|reading| of_origin(&mut reading.origin, visit));
     run.series.iter_mut().for_each(|series| of_origin(&mut series.origin, visit));
+    let words = run.extras.iter().filter_map(|extra| match &extra.value {
+        ExtraValue::Text(text) => Some((extra.name.clone(), text.clone())),
+        _ => None,
+    });
+    let told = told_by_neighbours(&words.collect());
     for extra in &mut run.extras {
         if let ExtraValue::Text(text) = &mut extra.value {
             visit(place::FIGURE, Some(&extra.name), text);
+            told.get(&extra.name).into_iter().for_each(|neighbour| visit(place::FIGURE, Some(neighbour), text));
         }
         visit(place::FIGURE, None, &mut extra.name);
         of_origin(&mut extra.origin, visit);
@@ -288,8 +327,10 @@ fn of_setup(setup: &mut Setup, visit: &mut Visit<'_>) {
     for (name, value) in named {
         value.iter_mut().for_each(|text| visit(place::SETTING, Some(name), text));
     }
+    let told = told_by_neighbours(more);
     for (mut name, mut value) in std::mem::take(more) {
         visit(place::SETTING, Some(&name), &mut value);
+        told.get(&name).into_iter().for_each(|neighbour| visit(place::SETTING, Some(neighbour), &mut value));
         visit(place::SETTING, None, &mut name);
         more.insert(name, value);
     }

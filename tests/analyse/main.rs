@@ -18,6 +18,7 @@ mod facts;
 mod history;
 mod hostile_names;
 mod labels_files;
+mod masks_published;
 mod metrics;
 mod options;
 mod own_measurement;

@@ -12,9 +12,10 @@ mod values;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, BufRead, BufReader, Read as _};
+use std::io::{self, BufRead, BufReader, Read};
 
-use sparkbench_archive::{HEAD_BYTES, Lines};
+use sparkbench_archive::mask::WithoutSecrets;
+use sparkbench_archive::{HEAD_BYTES, Lines, Tally};
 use sparkbench_model::{RawText, Shape};
 
 use keep::Keep;
@@ -46,7 +47,36 @@ pub struct Named {
 /// Reads a file for showing. `room` is how many bytes of text may be kept beside the lines that figures name.
 ///
 /// `None` for a file that is no text.
-pub fn read(path: &str, run: &str, bytes: u64, mut input: impl BufRead, named: &Named, room: usize) -> Option<RawText> {
+pub fn read(path: &str, run: &str, bytes: u64, input: impl BufRead, named: &Named, room: usize) -> Option<RawText> {
+    open(path, run, bytes, input, named, room, None)
+}
+
+/// As [`read`], without the secrets of the file, and how often one was replaced in all of it.
+///
+/// They are replaced before lines are told apart and cut: a secret may stretch over lines, and half of one has no shape of its own.
+pub fn read_masked(
+    path: &str,
+    run: &str,
+    bytes: u64,
+    input: impl BufRead,
+    named: &Named,
+    room: usize,
+) -> Option<(RawText, Tally)> {
+    let mut tally = Tally::new();
+    let text = open(path, run, bytes, input, named, room, Some(&mut tally))?;
+    Some((text, tally))
+}
+
+/// Secrets are replaced where they are to be counted.
+fn open(
+    path: &str,
+    run: &str,
+    bytes: u64,
+    mut input: impl BufRead,
+    named: &Named,
+    room: usize,
+    masked: Option<&mut Tally>,
+) -> Option<RawText> {
     let mut text = RawText { file: path.to_owned(), run: run.to_owned(), bytes, ..RawText::default() };
     let mut head = Vec::new();
     if let Err(cause) = input.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head) {
@@ -56,7 +86,7 @@ pub fn read(path: &str, run: &str, bytes: u64, mut input: impl BufRead, named: &
     text.packed = head.starts_with(GZIP);
     if !text.packed {
         let whole = io::Cursor::new(head.clone()).chain(input);
-        return rows(text, &head, bytes, whole, named, room);
+        return rows(text, &head, bytes, whole, named, room, masked);
     }
     let mut unpacked =
         BufReader::with_capacity(HEAD_BYTES, flate2::bufread::MultiGzDecoder::new(io::Cursor::new(head).chain(input)));
@@ -66,26 +96,64 @@ pub fn read(path: &str, run: &str, bytes: u64, mut input: impl BufRead, named: &
     }
     let whole = io::Cursor::new(inner.clone()).chain(unpacked);
     // The size of what is in it is not known before it was read.
-    rows(text, &inner, 0, whole, named, room)
+    rows(text, &inner, 0, whole, named, room, masked)
 }
 
 fn rows(
     mut text: RawText,
     head: &[u8],
     bytes: u64,
-    mut input: impl BufRead,
+    input: impl BufRead,
     named: &Named,
     room: usize,
+    masked: Option<&mut Tally>,
 ) -> Option<RawText> {
     if head.iter().take(TEXT_BYTES).any(|byte| *byte == 0) {
         return None;
     }
+    let Some(tally) = masked else { return Some(excerpt(text, head, bytes, input, named, room)) };
+    let mut source = UntilFailure { inner: input, failed: None };
+    let mut clean = match WithoutSecrets::new(&mut source) {
+        Ok(clean) => BufReader::with_capacity(HEAD_BYTES, clean),
+        Err(cause) => {
+            text.stopped = Some(cause.to_string());
+            return Some(text);
+        }
+    };
+    let mut text = excerpt(text, head, bytes, &mut clean, named, room);
+    *tally = clean.into_inner().into_tally();
+    text.stopped = text.stopped.or_else(|| source.failed.map(|cause| cause.to_string()));
+    Some(text)
+}
+
+/// Ends where its input fails. So what was read before is masked and shown like everything else.
+struct UntilFailure<R> {
+    inner: R,
+    failed: Option<io::Error>,
+}
+
+impl<R: Read> Read for UntilFailure<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.failed.is_some() {
+            return Ok(0);
+        }
+        match self.inner.read(into) {
+            Err(cause) if cause.kind() != io::ErrorKind::Interrupted => {
+                self.failed = Some(cause);
+                Ok(0)
+            }
+            read => read,
+        }
+    }
+}
+
+fn excerpt(mut text: RawText, head: &[u8], bytes: u64, mut input: impl BufRead, named: &Named, room: usize) -> RawText {
     if !named.pointers.is_empty() && bytes <= TREE_LIMIT && opens_document(head) {
         let mut whole = Vec::new();
         match input.by_ref().take(TREE_LIMIT + 1).read_to_end(&mut whole) {
             Ok(_) if whole.len() as u64 <= TREE_LIMIT => {
                 document(&mut text, &whole, named, room);
-                return Some(text);
+                return text;
             }
             Ok(_) => lines(&mut text, io::Cursor::new(whole).chain(input), &named.lines, room),
             Err(cause) => {
@@ -93,10 +161,10 @@ fn rows(
                 text.stopped = Some(cause.to_string());
             }
         }
-        return Some(text);
+        return text;
     }
     lines(&mut text, input, &named.lines, room);
-    Some(text)
+    text
 }
 
 /// A document, not a file with one document a line: those have lines to point at.

@@ -140,6 +140,99 @@ fn passwords_behind_short_options_go_where_the_program_is_known() {
 }
 
 #[test]
+fn values_of_settings_go_however_they_are_laid_out() {
+    become_so(&[
+        // Columns of signs and of values.
+        ("password:        abcd\n", "password:        <masked:password>\n"),
+        ("api_key     = \"abcd\"\n", "api_key     = \"<masked:key>\"\n"),
+        ("password\t=\tabcd\n", "password\t=\t<masked:password>\n"),
+        // To the end of the line.
+        ("password: abcd&ef\nn: 1\n", "password: <masked:password>\nn: 1\n"),
+        ("password: abcd,ef\n", "password: <masked:password>\n"),
+        ("password: P@ss(1)x\n", "password: <masked:password>\n"),
+        ("password: abcd,user=ann\n", "password: <masked:password>,user=ann\n"),
+        // A mark before the first line.
+        ("\u{feff}password: abcd&ef\n", "\u{feff}password: <masked:password>\n"),
+        ("\u{feff}passwords:\n  - abcd\n", "\u{feff}passwords:\n  - <masked:password>\n"),
+        ("\u{feff}DB_PASSWORD=abcd&ef\n", "\u{feff}DB_PASSWORD=<masked:password>\n"),
+        // Lists, quotes, colours.
+        ("passwords: [\"abcd\", \"efgh\"]\n", "passwords: [\"<masked:password>\"]\n"),
+        ("\"api_keys\": [\"ab]cd\", \"efgh\"]", "\"api_keys\": [\"<masked:key>\"]"),
+        ("password: 'it''abcd'\n", "password: '<masked:password>'\n"),
+        ("\x1b[36m\"api_key\"\x1b[0m: \"abcd\"", "\x1b[36m\"api_key\"\x1b[0m: \"<masked:key>\""),
+        ("cfg[\"api_key\"] = \"abcd\"", "cfg[\"api_key\"] = \"<masked:key>\""),
+        ("os.environ['HF_TOKEN']='abcd'", "os.environ['HF_TOKEN']='<masked:token>'"),
+        (
+            "token: |\n  Zx81plainButDrawn77\n  Yw92plainButDrawn88\nn: 1\n",
+            "token: |\n  <masked:token>\n  <masked:token>\nn: 1\n",
+        ),
+        (
+            "{\"name\":\"HF_TOKEN\",\"type\":\"plain\",\"value\":\"abcd\"}",
+            "{\"name\":\"HF_TOKEN\",\"type\":\"plain\",\"value\":\"<masked:token>\"}",
+        ),
+        ("Server=h;Uid=ann;Pwd=abcd;", "Server=h;Uid=ann;Pwd=<masked:password>;"),
+        // Options.
+        ("--api-key\tabcd", "--api-key\t<masked:key>"),
+        (
+            "[\n            \"--api-key\",\n            \"abcd\"\n]",
+            "[\n            \"--api-key\",\n            \"<masked:key>\"\n]",
+        ),
+        ("args:\n- --api-key\n- abcd\n", "args:\n- --api-key\n- <masked:key>\n"),
+        ("  - \"--api-key\"\n  - \"abcd\"\n", "  - \"--api-key\"\n  - \"<masked:key>\"\n"),
+    ]);
+}
+
+#[test]
+fn passwords_of_commands_go_whatever_stands_around_them() {
+    become_so(&[
+        ("curl -d 'a;b|c' -u ann:abcd h", "curl -d 'a;b|c' -u ann:<masked:password> h"),
+        ("curl.exe -u ann:abcd h", "curl.exe -u ann:<masked:password> h"),
+        ("cd x;curl -u ann:abcd h", "cd x;curl -u ann:<masked:password> h"),
+        ("cd x&&curl -u ann:abcd h", "cd x&&curl -u ann:<masked:password> h"),
+        ("sshpass -v -p abcd ssh h", "sshpass -v -p <masked:password> ssh h"),
+        ("curl -u ann:ab\\;cd h", "curl -u ann:<masked:password> h"),
+        ("curl -u ann:'ab cd' h", "curl -u ann:'<masked:password>' h"),
+    ]);
+}
+
+#[test]
+fn lists_and_objects_of_many_secrets_lose_all_of_them() {
+    for (open, item, close) in [("[", "\"Zx81plain\",\n", "\"\"]"), ("{", "\"a\": \"Zx81plain\",\n", "\"b\": 1}")] {
+        let text = format!("{{\"api_keys\": {open}{}{close}}}", item.repeat(2_000));
+        assert!(!masked(&text).contains("Zx81plain"), "{open}");
+    }
+}
+
+/// What begins again and again, and never ends, is not read to its end from each beginning. Whoever reads it so takes minutes.
+#[test]
+fn beginnings_without_an_end_cost_no_more_than_their_length() {
+    const LENGTH: usize = 512 << 10;
+    for part in [
+        "-----BEGIN PRIVATE KEY-----\n!",
+        "<password><![CDATA[",
+        "<a><![CDATA[",
+        "\"api_keys\":{",
+        "sk-",
+        "-eyJ",
+        "key=",
+        "bearer-",
+        "password-",
+    ] {
+        let text = part.repeat(LENGTH / part.len());
+        assert!(!masked(&text).is_empty(), "{part}");
+    }
+}
+
+#[test]
+fn half_a_letter_at_the_end_of_utf_16_stays() {
+    let wide = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).chain([b'x']).collect::<Vec<u8>>();
+    let folder = Folder::new("masks-lines-half");
+    let path = folder.put("a.log", wide("\u{feff}api_key: abcdefgh\r\n"));
+    assert_eq!(mask().file(&path, &mut Tally::new()).unwrap(), Masked::Rewritten);
+    assert!(fs::read(&path).unwrap() == wide("\u{feff}api_key: <masked:key>\r\n"));
+}
+
+#[test]
 fn files_of_benchmarks_stay_byte_for_byte() {
     for text in [
         // Settings and logs.
@@ -165,6 +258,18 @@ fn files_of_benchmarks_stay_byte_for_byte() {
         "let x: Option<Password> = None; Vec<Secret>abcd</b>",
         "<s>word</s><think>abcd</think> a -> b => c <password/>abcd",
         "<password>${db.password}</password><password></password>",
+        // Hashes and numbers of tokens and keys, switches, models.
+        "\"token_pool_sha256\": \"4873d0c41b7e4f0a9f5b2b7a6c1d8e3f4873d0c41b7e4f0a9f5b2b7a6c1d8e3f\"",
+        "key_hash: 0a1b2c3d4e5f60718293a4b5c6d7e8f9\nprefix_cache_key_hash=0a1b2c3d4e5f60718293a4b5c6d7e8f9\n",
+        "token_ids_md5=0a1b2c3d4e5f60718293a4b5c6d7e8f9 config_key_sha: 0a1b2c3d4e5f60718293a4b5c6d7e8f9\n",
+        "INFO block key: 0a1b2c3d4e5f60718293a4b5c6d7e8f9\ngraph_key=0a1b2c3d4e5f60718293a4b5c6d7e8f9\n",
+        "request_key=cmpl0a1b2c3d4e5f60718293a4b5c6d7e8f9\n",
+        "cookie: disabled\nauthorization: disabled\npassword: missing\n",
+        "model: sk-hynix-1b-instruct-2024-05\n",
+        "secrets: [\"hf_token\"]\nCOLUMN_KEYS: [\"ttft_ms\"]\n",
+        "  --api-key\n                        Words of a help.\n",
+        "os.environ[\"HF_TOKEN\"] = token\n",
+        "PWD=/home;OLDPWD=/work;PWD=/tmp",
         // Ports and users.
         "docker run -u 1000:1000 -p 8000:8000 vllm",
         "curl http://h | docker run -u 1000:1000 x",

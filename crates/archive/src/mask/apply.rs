@@ -67,17 +67,18 @@ impl Mask {
         masked
     }
 
-    /// Replaces in every string of a JSON value. Under a key with the name of a secret, the whole string.
+    /// Replaces in every string of a JSON value. Under a key with the name of a secret, the whole string, as the `value` beside such a name.
     pub fn json(&self, value: &mut Value, tally: &mut Tally) {
         match value {
             Value::String(text) => *text = self.text(text, tally),
             Value::Array(items) => self.array(items, tally),
             Value::Object(fields) => {
+                let beside = name_beside(fields);
                 for (name, field) in fields.iter_mut() {
-                    let kind = names::in_text(name).or_else(|| {
-                        let drawn = field.as_str().is_some_and(|text| is_drawn(name, text.as_bytes()));
-                        names::perhaps_in_text(name).filter(|_| drawn)
-                    });
+                    let named = || beside.as_deref().filter(|_| name.eq_ignore_ascii_case("value"));
+                    let told = |beside: &str| self.secret_names.is_match(beside).then_some("secret");
+                    let kind = kind_under(name, field)
+                        .or_else(|| named().and_then(|beside| told(beside).or_else(|| kind_under(beside, field))));
                     match (kind, &mut *field) {
                         (Some(kind), Value::String(text))
                             if !names::is_void(text.as_bytes()) && !names::is_count(kind, text.as_bytes()) =>
@@ -171,6 +172,45 @@ impl Mask {
     }
 }
 
+/// Kind of secret that the value under a key is.
+fn kind_under(name: &str, value: &Value) -> Option<&'static str> {
+    names::in_text(name).or_else(|| {
+        let drawn = value.as_str().is_some_and(|text| is_drawn(name, text.as_bytes()));
+        names::perhaps_in_text(name).filter(|_| drawn)
+    })
+}
+
+/// The name of a pair: `{"name": "HF_TOKEN", "value": "x"}`.
+fn name_beside(fields: &serde_json::Map<String, Value>) -> Option<String> {
+    let is_name = |key: &str| ["name", "key", "header"].iter().any(|word| key.eq_ignore_ascii_case(word));
+    fields.iter().find(|(key, value)| is_name(key) && value.is_string())?.1.as_str().map(str::to_owned)
+}
+
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::mask::{Identity, MaskRules};
+
+    #[test]
+    fn the_value_of_a_pair_is_judged_by_the_name_beside_it() {
+        let rules = MaskRules { secret_variables: vec!["ACME_*".to_owned()], ..MaskRules::default() };
+        let mask = Mask::new(&rules, &Identity::default()).expect("rules that make sense");
+        let mut tally = Tally::new();
+        let mut value = json!({"env": [
+            {"name": "HF_TOKEN", "value": "abcdefgh1"}, {"Key": "api_key", "Value": "abcdefgh2"},
+            {"name": "ACME_ID", "value": "abcdefgh3"}, {"name": "PORT", "value": "8000"}, {"name": "eos_token", "value": "</s>"},
+        ]});
+        mask.json(&mut value, &mut tally);
+        let values: Vec<&Value> =
+            value["env"].as_array().expect("a list").iter().filter_map(|pair| pair.get("value")).collect();
+        assert_eq!(values, ["<masked:token>", "<masked:secret>", "8000", "</s>"]);
+        assert_eq!(value["env"][1]["Value"], "<masked:key>");
+        assert_eq!(tally.values().sum::<u64>(), 3);
+    }
 }

@@ -10,7 +10,7 @@
 use std::ops::Range;
 
 use super::names;
-use super::scan::{Hit, closing, in_name, tag};
+use super::scan::{Hit, between, closing, in_name, tag};
 
 /// An option with a password.
 struct Login {
@@ -51,8 +51,6 @@ const LOGINS: &[Login] = &[
 const FLAGS: &[u8] = b"sSfkLvigjnNO0123456#";
 /// Longest part of a command that is looked back at.
 const COMMAND: usize = 1 << 10;
-/// Most quotes, commas and blanks between an option and its value.
-const BETWEEN: usize = 12;
 
 /// The password behind an option. `at` is its first dash.
 pub(super) fn password(text: &[u8], at: usize) -> Option<Hit<'static>> {
@@ -62,7 +60,7 @@ pub(super) fn password(text: &[u8], at: usize) -> Option<Hit<'static>> {
     }
     LOGINS.iter().find_map(|login| {
         let from = at + login.option(text.get(at..)?)?;
-        let range = login.password(text, from)?;
+        let range = login.password(text, at, from)?;
         login.is_of(before).then(|| Hit::closed(range.start, range.end, "password"))
     })
 }
@@ -112,13 +110,11 @@ impl Login {
         self.short.contains(name.get(flags)?).then_some(2 + flags)
     }
 
-    /// Where the password stands behind the option.
-    fn password(&self, text: &[u8], from: usize) -> Option<Range<usize>> {
-        let behind = text.get(from..text.len().min(from + BETWEEN))?;
-        let gap = behind.iter().take_while(|byte| b"\"'\\, \t\r\n=\0".contains(byte)).count();
-        let parts = behind.get(..gap)?;
+    /// Where the password stands behind the option, which begins at `at` and ends at `from`.
+    fn password(&self, text: &[u8], at: usize, from: usize) -> Option<Range<usize>> {
+        let (gap, parts) = between(text, at, from)?;
         let joined = parts.iter().all(|byte| b"\"'".contains(byte));
-        let next_line = parts.contains(&b'\n') && !parts.iter().any(|byte| b",\\".contains(byte));
+        let next_line = parts.contains(&b'\n') && !parts.iter().any(|byte| b",\\-".contains(byte));
         if (self.how == How::Joined && !joined) || next_line {
             return None;
         }
@@ -127,9 +123,19 @@ impl Login {
         let end = match quote {
             Some(quote) if !parts.ends_with(b"\\\"") => closing(text, start, quote),
             _ => {
-                let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`\\|\0".contains(byte);
-                let rest = text.get(start..)?;
-                let word = rest.get(..rest.iter().position(ends).unwrap_or(rest.len()))?;
+                let word = word(text.get(start..)?);
+                if self.how == How::Colon && word.iter().position(|byte| *byte == b':') == word.len().checked_sub(1) {
+                    // `-u ann:'x'`
+                    let open = start + word.len();
+                    let quote = text.get(open).copied().filter(|byte| b"\"'".contains(byte))?;
+                    let end = closing(text, open + 1, quote);
+                    let secret = text.get(open + 1..end).filter(|_| text.get(end) == Some(&quote))?;
+                    let variable = quote == b'"' && secret.starts_with(b"$");
+                    // The quote of the whole command may close here.
+                    let closes = secret.first().is_some_and(|first| b" ,:;)]}".contains(first));
+                    let odd = variable || closes || names::is_void(secret);
+                    return (!odd).then_some(open + 1..end);
+                }
                 start + word.len() - word.iter().rev().take_while(|byte| b";,)]}>".contains(byte)).count()
             }
         };
@@ -154,23 +160,64 @@ impl Login {
         };
         let mut ends = before.iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at);
         let start = ends.find(|at| !goes_on(*at)).map_or(0, |at| at + 1);
-        let command = before.get(start..).unwrap_or_default();
+        let command = last_command(before.get(start..).unwrap_or_default());
         let words = command.rsplit(|byte| byte.is_ascii_whitespace() || b"\"',=[]()`\\\0".contains(byte));
-        let mut names_user = false;
-        for (index, word) in words.filter(|word| !word.is_empty()).enumerate() {
-            if matches!(word, b"|" | b"||" | b"&" | b"&&") || word.ends_with(b";") {
-                return false;
-            }
+        let (mut names_user, mut flags_alone) = (false, true);
+        for word in words.filter(|word| !word.is_empty()) {
             let name = word.rsplit(|byte| *byte == b'/').next().unwrap_or(word);
+            let name = name.strip_suffix(b".exe").unwrap_or(name);
             if self.programs.iter().any(|program| program.as_bytes() == name) {
                 return match self.how {
                     How::Colon | How::Value => true,
-                    How::Next => index == 0,
+                    How::Next => flags_alone,
                     How::Joined => names_user,
                 };
             }
+            flags_alone &= word.starts_with(b"-");
             names_user |= word.starts_with(b"-u") || word.starts_with(b"--user");
         }
         false
     }
+}
+
+/// The word that a text begins with, as a shell reads it: a backslash makes the sign behind it a letter.
+fn word(text: &[u8]) -> &[u8] {
+    let mut at = 0;
+    while let Some(byte) = text.get(at) {
+        let is_letter = |next: &u8| next.is_ascii_punctuation() && !b"\"'`\\".contains(next);
+        match byte {
+            // `\n` of JSON ends it.
+            b'\\' if text.get(at + 1).is_some_and(is_letter) => at += 2,
+            _ if byte.is_ascii_whitespace() || b"\"'`\\|\0".contains(byte) => break,
+            _ => at += 1,
+        }
+    }
+    text.get(..at).unwrap_or_default()
+}
+
+/// What stands behind the last `;`, `|`, `&` or `&&` of a line. Between quotes they are letters, unless a quote is left open.
+fn last_command(line: &[u8]) -> &[u8] {
+    let (mut start, mut plain, mut quote) = (0, 0, None);
+    for (at, byte) in line.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|before| line.get(before));
+        // An address has one of them between its fields, and `2>&1` in it.
+        let ends = match byte {
+            b';' | b'|' => true,
+            b'&' => before == Some(&b'&') || (before == Some(&b' ') && line.get(at + 1) == Some(&b' ')),
+            _ => false,
+        };
+        match quote {
+            _ if ends => {
+                plain = at + 1;
+                if quote.is_none() {
+                    start = at + 1;
+                }
+            }
+            None if b"\"'".contains(byte) && before != Some(&b'\\') => quote = Some(*byte),
+            Some(open) if open == *byte && before != Some(&b'\\') => quote = None,
+            _ => {}
+        }
+    }
+    let start = if quote.is_none() { start } else { plain };
+    line.get(start..).unwrap_or_default()
 }

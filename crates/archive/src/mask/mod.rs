@@ -36,7 +36,7 @@ use scan::{Literal, Scanner, tag};
 use sparkbench_text::error::Error;
 
 pub use folder::Swept;
-pub use publish::{Places, Scrub};
+pub use publish::{Places, Scrub, WithoutSecrets};
 pub use secrets::{Secrets, Veil};
 pub use stream::Masked;
 

@@ -88,7 +88,13 @@ const OF_MODELS: &[&str] = &[
     "hash",
     "routing",
     "block",
+    "prefix",
+    "graph",
+    "request",
 ];
+
+/// Last words of a name that make a token or key before them something else: a hash or a number of it.
+const OF_HASHES: &[&str] = &["hash", "sha", "sha1", "sha256", "sha512", "md5", "digest", "id", "ids"];
 
 /// Endings that are plain even in free text.
 const PLAIN: &[(&str, &str)] = &[
@@ -132,6 +138,9 @@ pub(super) fn of_variable(name: &str) -> Option<&'static str> {
     if let Some((before, _)) = split_of_models(&parts)
         && OF_MODELS.contains(&before)
     {
+        return None;
+    }
+    if is_of_hashes(&parts) {
         return None;
     }
     let by_part = parts.iter().rev().find_map(|part| PARTS.iter().find(|(word, _)| part == word));
@@ -202,6 +211,15 @@ fn split_of_models(parts: &[String]) -> Option<(&str, &str)> {
     }
 }
 
+/// Whether a name ends as those of a hash or a number: `token_pool_sha256`, `key_hash`, `token_ids`. The id of an access key counts as a
+/// key, and the hash of a password as a secret.
+fn is_of_hashes(parts: &[String]) -> bool {
+    let Some((last, before)) = parts.split_last() else { return false };
+    let of_access = last == "id" && before.concat().ends_with("accesskey");
+    let kept = |part: &String| PARTS.iter().any(|(word, kind)| part == word && !matches!(*kind, "token" | "key"));
+    OF_HASHES.contains(&last.as_str()) && !of_access && !before.iter().any(kept)
+}
+
 /// Words of a name, in lower case: separated by anything but letters and digits, and where small letters turn to capitals.
 fn parts(name: &str) -> Vec<String> {
     let mut parts = Vec::new();
@@ -225,7 +243,7 @@ fn parts(name: &str) -> Vec<String> {
 pub(super) fn is_void(value: &[u8]) -> bool {
     const WORDS: &[&str] = &[
         "", "none", "null", "nil", "true", "false", "yes", "no", "on", "off", "unset", "empty", "auto", "default",
-        "required", "optional",
+        "required", "optional", "disabled", "enabled", "missing",
     ];
     let given = String::from_utf8_lossy(value);
     let text = given.trim().to_ascii_lowercase();
@@ -292,6 +310,15 @@ mod tests {
             ("SESSION_COOKIE", Some("cookie")),
             ("GITHUB_PAT", Some("token")),
             ("--api-key", Some("key")),
+            ("AWS_ACCESS_KEY_ID", Some("key")),
+            ("PASSWORD_HASH", Some("password")),
+            ("token_pool_sha256", None),
+            ("KEY_HASH", None),
+            ("prefixCacheKeyHash", None),
+            ("token_ids_md5", None),
+            ("config_key_sha", None),
+            ("graph_key", None),
+            ("request_key", None),
             ("TOKENIZERS_PARALLELISM", None),
             ("MAX_TOKENS", None),
             ("VLLM_MAX_NUM_BATCHED_TOKENS", None),

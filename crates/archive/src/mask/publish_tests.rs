@@ -117,3 +117,50 @@ fn rows_of_one_file_share_their_names_and_those_of_a_key_go_one_by_one() {
     assert!(rows[4].starts_with("bye user-"), "{rows:?}");
     assert!(scrub.places()["logs"]["user"] >= 2);
 }
+
+fn without_secrets(text: &[u8]) -> (String, Tally) {
+    let mut reader = WithoutSecrets::new(text).expect("in memory");
+    let mut out = Vec::new();
+    reader.read_to_end(&mut out).expect("in memory");
+    (String::from_utf8(out).expect("text"), reader.into_tally())
+}
+
+#[test]
+fn a_file_without_its_secrets_has_every_line_in_its_place() {
+    for text in [
+        "1\npassword: |\n  SeKretZq7x9Kp\n  SeKretZq7x9Kp\nlast: 5\n",
+        "1\r\n-----BEGIN RSA PRIVATE KEY-----\r\nSeKretZq7x9Kp\r\n-----END RSA PRIVATE KEY-----\r\nlast\r\n",
+        "{\"api_keys\": [\n \"SeKretZq7x9Kp\",\n \"SeKretZq7x9Kq\"\n],\n\"last\": 1}\n",
+        "1\ruser ann\rapi_key=SeKretZq7x9Kp\rlast\r",
+        "user,password\nann,SeKretZq7x9Kp\nlast,none\n",
+    ] {
+        let (out, tally) = without_secrets(text.as_bytes());
+        assert!(!out.contains("SeKret"), "{text}: {out}");
+        assert_eq!(line_ends(out.as_bytes()), line_ends(text.as_bytes()), "{text}: {out:?}");
+        let last = |text: &str| text.get(text.find("last").unwrap_or(text.len())..).unwrap_or_default().to_owned();
+        assert_eq!(last(&out), last(text));
+        assert!(tally.values().sum::<u64>() > 0, "{text}");
+    }
+    let json = without_secrets(b"{\"api_keys\": [\n \"SeKretZq7x9Kp\",\n \"SeKretZq7x9Kq\"\n]}").0;
+    assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok(), "{json}");
+}
+
+#[test]
+fn a_secret_at_the_border_of_what_is_read_at_once_is_found_and_lines_are_kept() {
+    for place in [CHUNK - 8, CHUNK + 1, CHUNK + AHEAD - 8, 2 * CHUNK + AHEAD - 20] {
+        let text = format!("{}\npassword: |\n  SeKretZq7x9Kp\n  SeKretZq7x9Kp\nlast\n", "x ".repeat(place / 2));
+        let (out, tally) = without_secrets(text.as_bytes());
+        assert!(!out.contains("SeKret"), "{place}");
+        assert_eq!(out.lines().position(|line| line == "last"), Some(4), "{place}");
+        assert_eq!(tally.keys().collect::<Vec<_>>(), ["password"], "{place}");
+    }
+}
+
+#[test]
+fn a_secret_without_an_end_costs_no_memory() {
+    let key = "-----BEGIN RSA PRIVATE KEY-----\n".as_bytes().chain(io::repeat(b'\n').take(16 << 20));
+    let mut reader = WithoutSecrets::new(key).expect("in memory");
+    let lines = io::copy(&mut reader, &mut io::sink()).expect("in memory");
+    assert!(lines >= 16 << 20, "{lines}");
+    assert!(reader.ready.capacity() <= 8 * CHUNK, "{}", reader.ready.capacity());
+}

@@ -125,7 +125,7 @@ impl Scanner {
             let how = self.look.get(usize::from(*byte)).copied().unwrap_or(0);
             let behind = std::mem::replace(&mut before, *byte);
             // Most bytes are inside a word. The letters that may end an escape are examined more closely.
-            if how == 0 || (how == AT_WORD && is_word(behind) && !matches!(behind, b'n' | b'r' | b't' | b'm')) {
+            if how == 0 || (how == AT_WORD && is_word(behind) && !matches!(behind, b'n' | b'r' | b't' | b'm' | 0xbf)) {
                 continue;
             }
             let hit = self
@@ -171,7 +171,7 @@ fn is_word(byte: u8) -> bool {
 pub(super) fn word_start(text: &[u8], at: usize) -> bool {
     const COLOUR: usize = 12;
     let Some(before) = at.checked_sub(1).and_then(|before| text.get(before)) else { return true };
-    if !is_word(*before) {
+    if !is_word(*before) || text.get(..at) == Some(MARK) {
         return true;
     }
     if matches!(before, b'n' | b'r' | b't') && at.checked_sub(2).and_then(|two| text.get(two)) == Some(&b'\\') {
@@ -186,6 +186,10 @@ pub(super) fn word_start(text: &[u8], at: usize) -> bool {
         })
 }
 
+/// What a text in UTF-8 may begin with.
+pub(super) const MARK: &[u8] = b"\xef\xbb\xbf";
+/// Most blanks of a column of signs or of values.
+const ALIGNED: usize = 64;
 /// Longest name looked back at.
 pub(super) const NAME: usize = 64;
 
@@ -216,8 +220,17 @@ fn colour_before(text: &[u8], end: usize) -> usize {
 
 fn behind_name(text: &[u8], sign: usize) -> Option<Hit<'static>> {
     let mut end = sign;
+    while end > 0 && end + ALIGNED > sign && matches!(text.get(end - 1), Some(b' ' | b'\t')) {
+        end -= 1;
+    }
+    end -= colour_before(text, end);
+    // `cfg["name"] = "x"`
+    let is_index =
+        text.get(sign) == Some(&b'=') && matches!(text.get(end.saturating_sub(2)..end), Some([b'"' | b'\'', b']']));
+    end -= usize::from(is_index);
     // `"name":`, `'name' =`, `\"name\":`
-    while end > 0 && end + 4 > sign && matches!(text.get(end - 1), Some(b'"' | b'\'' | b' ' | b'\\')) {
+    let behind = end;
+    while end > 0 && end + 4 > behind && matches!(text.get(end - 1), Some(b'"' | b'\'' | b' ' | b'\\')) {
         end -= 1;
     }
     end -= colour_before(text, end);
@@ -237,6 +250,14 @@ fn behind_name(text: &[u8], sign: usize) -> Option<Hit<'static>> {
     }
     let name = std::str::from_utf8(text.get(start..end)?).ok()?;
     let from = sign + 1;
+    if is_index {
+        // A program that puts a variable there tells no secret.
+        let rest = text.get(from + gap(text.get(from..)?, true, false)..)?;
+        rest.get(wrapped(rest, false)).filter(|byte| is_quote(byte))?;
+    }
+    if name.eq_ignore_ascii_case("pwd") && is_of_connection(text, start, sign) {
+        return run(text, from, "password", Class::Value);
+    }
     if name.eq_ignore_ascii_case("token") && name != "TOKEN" && text.get(sign) == Some(&b'=') {
         // A notebook's address: `?token=` and 48 hexadecimal digits. Short words behind it are no secrets.
         const LEAST: usize = 16;
@@ -261,14 +282,19 @@ fn behind_name(text: &[u8], sign: usize) -> Option<Hit<'static>> {
     };
     let below = |kind| if text.get(sign) == Some(&b':') { yaml::list(text, sign, kind) } else { None };
     if let Some(kind) = names::in_text(name) {
-        return line(kind).or_else(|| below(kind)).or_else(|| value(text, from, kind, quotes));
+        let to_end = |hit| if quotes.is_empty() { to_line_end(text, sign, hit) } else { hit };
+        return line(kind).or_else(|| below(kind)).or_else(|| value(text, from, kind, quotes).map(to_end));
     }
     let several = names::of_several(name);
     if let Some(hit) = several.and_then(below) {
         return Some(hit);
     }
-    if let Some(kind) = several.filter(|_| !quotes.is_empty()) {
-        let at = from + gap(text.get(from..)?, true);
+    // Without quotes around it, the name may head a list of names, as `secrets` does.
+    let sure = |kind: &&str| {
+        !quotes.is_empty() || (matches!(*kind, "password" | "token" | "key") && !is_shouted(name.as_bytes()))
+    };
+    if let Some(kind) = several.filter(sure) {
+        let at = from + gap(text.get(from..)?, !quotes.is_empty(), false);
         let inner = text.get(at + 1..).unwrap_or_default().trim_ascii_start();
         match text.get(at) {
             Some(b'[') if inner.first().is_some_and(is_quote) => return listed(text, at + 1, kind, quotes),
@@ -285,9 +311,66 @@ fn behind_name(text: &[u8], sign: usize) -> Option<Hit<'static>> {
     let kind = names::perhaps_in_text(name)?;
     // `TOKEN=x` of a file of variables.
     let shouted = shouted && name.bytes().all(|byte| byte.is_ascii_uppercase());
-    let hit = if shouted { line(kind) } else { None };
-    hit.or_else(|| value(text, from, kind, quotes))
-        .filter(|hit| shouted || text.get(hit.start..hit.end).is_some_and(|run| is_drawn(name, run)))
+    if shouted {
+        return line(kind).or_else(|| value(text, from, kind, quotes));
+    }
+    // `block key: 0123...`
+    if ["key", "token"].iter().any(|word| name.eq_ignore_ascii_case(word)) && tokens::is_of_models(text, start) {
+        return None;
+    }
+    // Its beginning tells whether it is drawn. A run of such names would be read to its end from each of them.
+    let near = if yaml::begins_line(text, sign) { text } else { text.get(..text.len().min(from + JUDGED))? };
+    let drawn = |hit: &Hit<'_>| {
+        let mut lines =
+            near.get(hit.start..hit.end).unwrap_or_default().split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+        lines.all(|line| line.is_empty() || is_drawn(name, line))
+    };
+    let mut hit = value(near, from, kind, quotes).filter(drawn)?;
+    if let Some(class) = hit.open.filter(|_| hit.end == near.len()) {
+        hit.end = class.end(text, hit.end);
+    }
+    Some(hit)
+}
+
+/// Bytes behind a name that tell whether its value is drawn.
+const JUDGED: usize = 1 << 10;
+
+/// Whether `Pwd` stands in a connection's settings, `Uid=ann;Pwd=x`, and is not the folder of a shell.
+fn is_of_connection(text: &[u8], start: usize, sign: usize) -> bool {
+    const BACK: usize = 64;
+    let before = text.get(start.saturating_sub(BACK)..start).unwrap_or_default().trim_ascii_end();
+    let setting =
+        before.strip_suffix(b";").and_then(|before| before.rsplit(|byte| matches!(byte, b';' | b'\n')).next());
+    let value = text.get(sign + 1);
+    text.get(sign) == Some(&b'=')
+        && setting.is_some_and(|setting| setting.contains(&b'='))
+        && value.is_some_and(|first| !b"/~\"'$".contains(first))
+}
+
+/// A value without quotes whose name begins the line goes on to the end of the line, where no blank stands in it: `password: a&b`. What
+/// closes something around it stays, as do further settings.
+fn to_line_end(text: &[u8], sign: usize, hit: Hit<'static>) -> Hit<'static> {
+    if hit.open != Some(Class::Value) || !yaml::begins_line(text, sign) {
+        return hit;
+    }
+    let end = Class::Blank.end(text, hit.end);
+    let rest = text.get(hit.end..end).unwrap_or_default();
+    let tail = rest.len() - rest.iter().rev().take_while(|byte| b"\"'`;,)]}>".contains(byte)).count();
+    let behind = text.get(end..).unwrap_or_default();
+    let blanks = behind.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r')).count();
+    let ends_line = matches!(behind.get(blanks), None | Some(b'\n'));
+    let is_name = |part: &[u8]| {
+        let name = part.iter().take_while(|byte| in_name(**byte)).count();
+        name > 0 && matches!(part.get(name), Some(b'=' | b':'))
+    };
+    let others = rest.split(|byte| b",;&|".contains(byte)).any(is_name);
+    // A colour, an escape and a tag end it.
+    let closed = rest.iter().any(|byte| matches!(byte, 0x1b | b'\\')) || rest.starts_with(b"</");
+    if !ends_line || others || closed {
+        return hit;
+    }
+    let open = if tail == rest.len() { Some(Class::Blank) } else { None };
+    Hit { end: hit.end + tail, open: if tail == 0 { hit.open } else { open }, ..hit }
 }
 
 fn is_shouted(name: &[u8]) -> bool {
@@ -304,6 +387,7 @@ fn line_start(text: &[u8], start: usize) -> bool {
     let before = text.get(start.saturating_sub(BACK)..start).unwrap_or_default();
     let line = before.rsplit(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
     let whole = line.len() < before.len() || before.len() == start;
+    let line = if before.len() == start { line.strip_prefix(MARK).unwrap_or(line) } else { line };
     whole && matches!(line.trim_ascii(), b"" | b"export" | b"set" | b"ENV" | b"-")
 }
 
@@ -359,7 +443,7 @@ pub(super) fn is_drawn(name: &str, value: &[u8]) -> bool {
 }
 
 /// Whether a word stands between dashes and dots, as in the names of models.
-fn has_word(value: &[u8]) -> bool {
+pub(super) fn has_word(value: &[u8]) -> bool {
     const LONGEST: usize = 5;
     let is_word = |part: &[u8]| {
         let small = part.get(1..).is_some_and(|rest| rest.iter().all(u8::is_ascii_lowercase));
@@ -393,7 +477,11 @@ fn paired(before: &[u8], word: &[u8]) -> Option<&'static str> {
     let length = rest.get(skipped..)?.iter().take_while(|byte| in_name(**byte)).count();
     let name = std::str::from_utf8(rest.get(skipped..skipped + length)?).ok()?;
     let between = rest.get(skipped + length..)?;
-    let joined = skipped > 0 && between.iter().all(|byte| b"\"'\\ ,\r\n\t-".contains(byte));
+    let next = between.iter().all(|byte| b"\"'\\ ,\r\n\t-".contains(byte));
+    // Further members of the same object: `"name": "HF_TOKEN", "type": "plain", "value": "x"`.
+    let member = |byte: &u8| in_name(*byte) || b"\"'\\ ,:\r\n\t".contains(byte);
+    let further = between.first().is_some_and(|byte| b"\"'\\".contains(byte)) && between.iter().all(member);
+    let joined = skipped > 0 && (next || further);
     if joined { names::in_text(name) } else { None }
 }
 
@@ -435,11 +523,9 @@ fn behind_option(text: &[u8], at: usize) -> Option<Hit<'static>> {
     let name = std::str::from_utf8(text.get(at + 2..end)?).ok()?;
     let kind = names::of_variable(name)?;
     // `--name value`, `"--name", "value"`. `--name=value`.
-    const BETWEEN: usize = 12;
-    let gap = text.get(end..text.len().min(end + BETWEEN))?;
-    let skipped = gap.iter().take_while(|byte| b"\"'\\, \t\r\n=\0".contains(byte)).count();
-    let parts = gap.get(..skipped)?;
-    if skipped == 0 || !parts.iter().any(|byte| b" ,=\n\0".contains(byte)) || gap.get(skipped) == Some(&b'-') {
+    let (skipped, parts) = between(text, at, end)?;
+    let next = text.get(end + skipped);
+    if skipped == 0 || !parts.iter().any(|byte| b" \t,=\n\0".contains(byte)) || next == Some(&b'-') {
         return None;
     }
     let quote = parts.last().copied().filter(|byte| b"\"'".contains(byte));
@@ -450,11 +536,40 @@ fn behind_option(text: &[u8], at: usize) -> Option<Hit<'static>> {
     }
 }
 
-/// Blanks before a value. Behind a name in quotes, as JSON has it, the value may stand on the next line.
-fn gap(text: &[u8], quoted: bool) -> usize {
+/// What stands between an option and its value, and how long it is: quotes, commas, blanks. The option begins at `at` and ends at `end`. In
+/// a list of JSON the value may stand on the next line, behind the blanks before it, and in one of YAML behind a dash: `- --name`, `- x`.
+pub(super) fn between(text: &[u8], at: usize, end: usize) -> Option<(usize, &[u8])> {
+    const NEAR: usize = 12;
+    const FAR: usize = 256;
+    let gap = text.get(end..text.len().min(end + FAR))?;
+    let signs = |from: usize| {
+        let rest = gap.get(from..).unwrap_or_default();
+        rest.iter().take_while(|byte| b"\"'\\, \t\r\n=\0".contains(byte)).count()
+    };
+    let mut skipped = signs(0);
+    let parts = gap.get(..skipped)?;
+    let back = text.get(at.saturating_sub(FAR)..at)?;
+    let is_item = || {
+        let line = back.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+        line.contains(&b'-') && line.iter().all(|byte| b" -\"'".contains(byte))
+    };
+    if parts.contains(&b'\n') && gap.get(skipped..)?.starts_with(b"- ") && is_item() {
+        skipped += 2;
+        skipped += signs(skipped);
+    } else if skipped > NEAR && !parts.contains(&b',') {
+        // The words of a help stand so.
+        return None;
+    }
+    Some((skipped, gap.get(..skipped)?))
+}
+
+/// Blanks before a value. Behind a name in quotes, as JSON has it, the value may stand on the next line. Values may be `aligned` below each
+/// other.
+fn gap(text: &[u8], quoted: bool, aligned: bool) -> usize {
     const BLANKS: usize = 4;
     const LINES: usize = 256;
-    let short = text.iter().take(BLANKS).take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let most = if aligned { ALIGNED } else { BLANKS };
+    let short = text.iter().take(most).take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     let long = text.iter().take(LINES).take_while(|byte| byte.is_ascii_whitespace()).count();
     let fits = match text.get(long) {
         Some(b'[' | b'{') => true,
@@ -524,7 +639,7 @@ fn is_reference(text: &[u8]) -> bool {
 fn value(text: &[u8], from: usize, kind: &'static str, quotes: &str) -> Option<Hit<'static>> {
     let sign = from.checked_sub(1)?;
     let yaml = text.get(sign) == Some(&b':');
-    let mut from = from + gap(text.get(from..)?, !quotes.is_empty());
+    let mut from = from + gap(text.get(from..)?, !quotes.is_empty(), yaml::begins_line(text, sign));
     from += colours(text.get(from..)?);
     from += wrapped(text.get(from..)?, yaml);
     match text.get(from)? {
@@ -575,16 +690,26 @@ fn in_triple(text: &[u8], from: usize, kind: &'static str, quote: u8) -> Option<
     secret.then(|| Hit::closed(from + first, from + first + value.len(), kind))
 }
 
+/// Longest list or object. Of a longer one as much is replaced.
+const NESTED: usize = 64 << 10;
+
 /// Every text in an object: `"api_keys": {"a": "x", "b": "y"}`. `from` is the brace. The description of a field is left alone.
 fn in_object(text: &[u8], from: usize, kind: &'static str) -> Option<Hit<'static>> {
-    const LONGEST: usize = 16 << 10;
+    /// Deeper ones are no secrets, and every brace would be followed to the end of all.
+    const DEEPEST: usize = 8;
     const OF_SCHEMA: &[&str] = &["type", "$ref", "anyOf", "allOf", "oneOf", "description", "title", "default"];
-    let inner = text.get(from..text.len().min(from + LONGEST))?;
+    let inner = text.get(from..text.len().min(from + NESTED))?;
+    let is_cut = inner.len() == NESTED;
     let (mut at, mut depth) = (0usize, 0usize);
     // The first text, the end of the last one, and what comes in place of all between.
     let (mut first, mut last, mut with) = (None, 0usize, Vec::new());
     loop {
-        match *inner.get(at)? {
+        let Some(byte) = inner.get(at) else {
+            is_cut.then_some(())?;
+            break;
+        };
+        match *byte {
+            b'{' | b'[' if depth == DEEPEST => break,
             b'{' | b'[' => depth += 1,
             b'}' | b']' => {
                 depth = depth.checked_sub(1)?;
@@ -594,6 +719,9 @@ fn in_object(text: &[u8], from: usize, kind: &'static str) -> Option<Hit<'static
             }
             quote @ (b'"' | b'\'') => {
                 let end = closing(inner, at + 1, quote);
+                if is_cut && end == inner.len() {
+                    break;
+                }
                 let found = inner.get(at + 1..end).filter(|_| inner.get(end) == Some(&quote))?;
                 let is_name = inner.get(end + 1..)?.trim_ascii_start().first() == Some(&b':');
                 if is_name && OF_SCHEMA.iter().any(|word| word.as_bytes() == found) {
@@ -620,9 +748,8 @@ fn in_object(text: &[u8], from: usize, kind: &'static str) -> Option<Hit<'static
 
 /// Everything between the quotes of a list, as one: `api_key=['a', 'b']`. `from` is behind the bracket.
 fn listed(text: &[u8], from: usize, kind: &'static str, quotes: &str) -> Option<Hit<'static>> {
-    const LONGEST: usize = 4096;
-    let inner = text.get(from..text.len().min(from + LONGEST))?;
-    let inner = inner.get(..inner.iter().position(|byte| *byte == b']')?)?;
+    let inner = text.get(from..text.len().min(from + NESTED))?;
+    let inner = inner.get(..list_end(inner)?)?;
     let mut first = inner.len() - inner.trim_ascii_start().len();
     let mut last = inner.trim_ascii_end().len();
     let quote = inner.get(first).filter(|byte| b"\"'".contains(byte));
@@ -634,6 +761,34 @@ fn listed(text: &[u8], from: usize, kind: &'static str, quotes: &str) -> Option<
     let hit = Hit::closed(from + first, from + last, kind);
     let hit = if quote.is_some() { hit } else { in_quotes(hit, quotes) };
     (value.len() >= VALUE_LEAST && !names::is_void(value)).then_some(hit)
+}
+
+/// Where the list closes that a text goes on with, or where the last text of it does where that cannot be seen. A bracket between quotes is
+/// a letter.
+fn list_end(inner: &[u8]) -> Option<usize> {
+    const PLAIN: usize = 4096;
+    let near = inner.get(..PLAIN).unwrap_or(inner);
+    let plain = || memchr::memchr(b']', near);
+    if !inner.trim_ascii_start().first().is_some_and(|byte| b"\"'".contains(byte)) {
+        return plain();
+    }
+    let (mut at, mut last) = (0, None);
+    while let Some(byte) = inner.get(at) {
+        match *byte {
+            b']' => return Some(at),
+            quote @ (b'"' | b'\'') => {
+                let end = closing(inner, at + 1, quote);
+                if inner.get(end) != Some(&quote) {
+                    break;
+                }
+                last = Some(end + 1);
+                at = end;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    if inner.len() == NESTED { last } else { plain() }
 }
 
 /// The first line of a block of YAML whose name does not begin its line: `api_key: |` and the value on the next line. `from` is behind the
@@ -678,7 +833,19 @@ pub(super) fn closing(text: &[u8], from: usize, quote: u8) -> usize {
 }
 
 fn run(text: &[u8], from: usize, kind: &'static str, class: Class) -> Option<Hit<'static>> {
+    // It says that something was replaced, and its end need not be known.
+    if text.get(from..)?.starts_with(b"<masked:") {
+        return None;
+    }
     let end = match class {
+        Class::Quoted(quote @ b'\'') => {
+            let mut end = closing(text, from, quote);
+            // YAML and shells double a quote that belongs to the value, or go on with the next part of it.
+            while end > from && text.get(end..end + 2) == Some(b"''".as_slice()) {
+                end = closing(text, end + 2, quote);
+            }
+            end
+        }
         Class::Quoted(quote) => closing(text, from, quote),
         _ => class.end(text, from),
     };

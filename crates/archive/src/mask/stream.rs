@@ -4,7 +4,7 @@
 //! Not here: finding the texts to replace (see `scan`).
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::scan::{Hit, Scanner};
@@ -105,9 +105,15 @@ impl Mask {
             How::Text => pass_text(&self.scanner, &mut file, out, tally),
             How::Binary => pass(&self.scanner, Way::Blot, &mut file, out, tally),
             How::Wide(order) => {
-                let mut out = Widen::new(out, order);
-                pass_text(&self.scanner, &mut Narrow::new(file, order), &mut out, tally)?;
-                out.finish()
+                let mut wide = Widen::new(&mut *out, order);
+                pass_text(&self.scanner, &mut Narrow::new(&mut file, order), &mut wide, tally)?;
+                wide.finish()?;
+                // Half a letter, where its writer was cut off, stays as it is.
+                if !file.metadata()?.len().is_multiple_of(2) {
+                    file.seek(SeekFrom::End(-1))?;
+                    io::copy(&mut file, out)?;
+                }
+                Ok(())
             }
         }
     }
@@ -125,8 +131,7 @@ enum How {
 impl How {
     fn of(path: &Path) -> io::Result<Self> {
         let head = head(path)?;
-        let whole = fs::metadata(path)?.len().is_multiple_of(2);
-        Ok(match wide::order(&head).filter(|_| whole) {
+        Ok(match wide::order(&head) {
             Some(order) => Self::Wide(order),
             None if head.contains(&0) => Self::Binary,
             None => Self::Text,

@@ -10,7 +10,7 @@
 
 use std::io::{self, Read};
 
-use super::scan::{VALUE_LEAST, tag};
+use super::scan::{MARK, VALUE_LEAST, tag};
 use super::{Tally, count, names};
 
 /// Bytes in which the head and the line below must stand.
@@ -34,7 +34,6 @@ pub(super) struct Table {
 impl Table {
     /// The table that a text is, if it has such columns.
     pub(super) fn of(text: &[u8]) -> Option<Self> {
-        const MARK: &[u8] = b"\xef\xbb\xbf";
         let (mut head, mut first) = (0, &b""[..]);
         for line in text.split_inclusive(|byte| *byte == b'\n') {
             head += line.len();

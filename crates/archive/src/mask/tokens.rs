@@ -6,7 +6,9 @@
 //! Shapes are those of the issuers' documentation: Hugging Face, NVIDIA NGC, GitHub, GitLab, OpenAI, Anthropic, AWS, Google, Slack, npm, PyPI,
 //! Docker. RFC 7519 for JSON web tokens, RFC 3986 section 3.2.1 for user information, RFC 7468 for private keys.
 
-use super::scan::{Hit, word_start};
+use memchr::memmem;
+
+use super::scan::{Hit, has_word, word_start};
 
 /// Characters that a token is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,15 +115,22 @@ fn spoken(text: &[u8], at: usize) -> Option<Hit<'static>> {
     let (word, kind) = WORDS.iter().find(|(word, _)| starts(word))?;
     let gap = at + word.len();
     let blanks = text.get(gap..)?.iter().take(BLANKS).take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    // Before the end is looked for: a run of many such words would be read once a word.
+    (blanks > 0).then_some(())?;
     let end = Class::Alnum.end(text, gap + blanks);
     let run = text.get(gap + blanks..end)?;
-    let drawn =
-        blanks > 0 && run.len() >= LEAST && run.iter().all(u8::is_ascii_hexdigit) && run.iter().any(u8::is_ascii_digit);
-    // `cache key 0123...` is a hash.
-    let before = text.get(..at)?.trim_ascii_end();
-    let last = before.len() - before.iter().rev().take_while(|byte| byte.is_ascii_alphabetic()).count();
-    let of_models = before.get(last..).is_some_and(super::names::is_of_models);
-    (drawn && !of_models).then(|| Hit::new(gap + blanks, end, kind, Class::Alnum))
+    let drawn = run.len() >= LEAST && run.iter().all(u8::is_ascii_hexdigit) && run.iter().any(u8::is_ascii_digit);
+    (drawn && !is_of_models(text, at)).then(|| Hit::new(gap + blanks, end, kind, Class::Alnum))
+}
+
+/// Whether the word before makes a `key` or `token` at `at` one of models or of data: `cache key 0123...` is a hash.
+pub(super) fn is_of_models(text: &[u8], at: usize) -> bool {
+    const BACK: usize = 64;
+    let before = text.get(at.saturating_sub(BACK)..at).unwrap_or_default();
+    let blanks = before.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let before = before.get(..before.len() - blanks).unwrap_or_default();
+    let letters = before.iter().rev().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    blanks > 0 && before.get(before.len() - letters..).is_some_and(super::names::is_of_models)
 }
 
 /// `machine h login bob password x`, on one line or several, as `.netrc` has it.
@@ -132,6 +141,7 @@ fn of_netrc(text: &[u8], at: usize) -> Option<Hit<'static>> {
     text.get(at..)?.starts_with(WORD).then_some(())?;
     let gap = at + WORD.len();
     let from = gap + text.get(gap..)?.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    (from > gap).then_some(())?;
     let end = Class::Blank.end(text, from);
     let value = text.get(from..end)?;
     let before = text.get(at.saturating_sub(BACK)..at)?;
@@ -139,7 +149,7 @@ fn of_netrc(text: &[u8], at: usize) -> Option<Hit<'static>> {
     // A user stands between.
     let login = words.nth(1) == Some(b"login".as_slice());
     let machine = words.next() == Some(b"default".as_slice()) || words.next() == Some(b"machine".as_slice());
-    let secret = from > gap && login && machine && value.len() >= LEAST && !super::names::is_void(value);
+    let secret = login && machine && value.len() >= LEAST && !super::names::is_void(value);
     secret.then(|| Hit::new(from, end, "password", Class::Blank))
 }
 
@@ -148,16 +158,28 @@ fn shaped(text: &[u8], at: usize, Shape(start, class, least, most, digit): &Shap
     if text.get(at) != start.as_bytes().first() || !text.get(at..)?.starts_with(start.as_bytes()) {
         return None;
     }
+    /// A digit stands among so many, or there is none: `sk-sk-sk-...` would be read to its end from each of its parts.
+    const JUDGED: usize = 512;
     let from = at + start.len();
+    let near = text.get(from..class.end(text.get(..text.len().min(from + JUDGED))?, from))?;
+    if near.len() < *least || (*digit && (!near.iter().any(u8::is_ascii_digit) || is_of_a_model(near))) {
+        return None;
+    }
     let end = class.end(text, from);
-    let run = text.get(from..end)?;
-    let fits = run.len() >= *least && most.is_none_or(|most| run.len() <= most);
-    (fits && (!digit || run.iter().any(u8::is_ascii_digit))).then(|| Hit::new(at, end, "token", *class))
+    most.is_none_or(|most| end - from <= most).then(|| Hit::new(at, end, "token", *class))
+}
+
+/// Whether a run is words and numbers, as in `sk-hynix-1b-instruct-2024-05`, and no part of it is long enough for a token.
+fn is_of_a_model(run: &[u8]) -> bool {
+    const TOKEN: usize = 16;
+    has_word(run) && run.split(|byte| *byte == b'-').all(|part| part.len() < TOKEN)
 }
 
 /// Header, claims and signature in base 64, the first two being JSON objects.
 fn web_token(text: &[u8], at: usize) -> Option<Hit<'static>> {
     const LEAST: [usize; 3] = [10, 10, 5];
+    /// Longest header.
+    const HEADER: usize = 4 << 10;
     if !text.get(at..)?.starts_with(b"eyJ") {
         return None;
     }
@@ -168,7 +190,8 @@ fn web_token(text: &[u8], at: usize) -> Option<Hit<'static>> {
             end += 1;
         }
         let from = end;
-        end = Class::Dashed.end(text, from);
+        let within = if index == 0 { text.get(..text.len().min(from + HEADER))? } else { text };
+        end = Class::Dashed.end(within, from);
         (end - from >= least).then_some(())?;
     }
     Some(Hit::new(at, end, "token", Class::Dashed))
@@ -182,9 +205,10 @@ fn bearer(text: &[u8], at: usize) -> Option<Hit<'static>> {
     text.get(at..at + WORD.len())?.eq_ignore_ascii_case(WORD).then_some(())?;
     let gap = at + WORD.len();
     let from = gap + text.get(gap..)?.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    (from > gap).then_some(())?;
     let end = Class::Bearer.end(text, from);
     let run = text.get(from..end)?;
-    let secret = from > gap && run.len() >= LEAST && (run.len() >= LONG || run.iter().any(u8::is_ascii_digit));
+    let secret = run.len() >= LEAST && (run.len() >= LONG || run.iter().any(u8::is_ascii_digit));
     secret.then(|| Hit::new(from, end, "token", Class::Bearer))
 }
 
@@ -217,6 +241,8 @@ fn private_key(text: &[u8], at: usize) -> Option<Hit<'static>> {
     let key = find(title.get(..title.len().min(TITLE + KEY.len()))?, KEY)?;
     let body = at + BEGIN.len() + key + KEY.len();
     let rest = text.get(body..text.len().min(body + PEM))?;
+    // The next key has an end of its own, and every byte is read for one key only.
+    let rest = rest.get(..find(rest, BEGIN).unwrap_or(rest.len()))?;
     if let Some(end) = find(rest, END)
         && let Some(key) = find(rest.get(end..rest.len().min(end + END.len() + TITLE + KEY.len()))?, KEY)
     {
@@ -227,5 +253,5 @@ fn private_key(text: &[u8], at: usize) -> Option<Hit<'static>> {
 
 /// First position of `needle`.
 pub(super) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
-    text.windows(needle.len()).position(|window| window == needle)
+    memmem::find(text, needle)
 }

@@ -29,9 +29,17 @@ pub(super) fn element(text: &[u8], at: usize) -> Option<Hit<'static>> {
     if text.get(open) != Some(&b'<') || length == 0 || tag.ends_with(b"/") {
         return None;
     }
+    let name = std::str::from_utf8(full.rsplit(|byte| *byte == b':').next()?).ok()?;
+    let plain = names::in_text(name).or_else(|| of_attribute(name, tag));
+    let plain = plain.or_else(|| beside(name, text.get(..open)?));
+    // Most elements have another name, and need no search for their end.
+    let perhaps = if plain.is_none() { Some(names::perhaps_in_text(name)?) } else { None };
     let inner = text.get(at + 1..text.len().min(at + 1 + LONGEST))?;
     let (skipped, end) = if inner.starts_with(CDATA) { (CDATA.len(), "]]>") } else { (0, "<") };
     let inner = inner.get(skipped..)?;
+    // Another one begins before the end: every byte is read for one element only.
+    let next = if skipped > 0 { find(inner, CDATA) } else { None };
+    let inner = inner.get(..next.unwrap_or(inner.len()))?;
     let raw = inner.get(..find(inner, end.as_bytes())?)?;
     let behind = inner.get(raw.len()..)?;
     let behind = behind.strip_prefix(b"]]>").unwrap_or(behind);
@@ -40,11 +48,7 @@ pub(super) fn element(text: &[u8], at: usize) -> Option<Hit<'static>> {
     if !closed || value.len() < VALUE_LEAST || names::is_void(value) {
         return None;
     }
-    let name = std::str::from_utf8(full.rsplit(|byte| *byte == b':').next()?).ok()?;
-    let kind = names::in_text(name)
-        .or_else(|| names::perhaps_in_text(name).filter(|_| is_drawn(name, value)))
-        .or_else(|| of_attribute(name, tag))
-        .or_else(|| beside(name, text.get(..open)?))?;
+    let kind = plain.or_else(|| perhaps.filter(|_| is_drawn(name, value)))?;
     let from = at + 1 + skipped + (raw.len() - raw.trim_ascii_start().len());
     (!names::is_count(kind, value)).then(|| Hit::closed(from, from + value.len(), kind))
 }

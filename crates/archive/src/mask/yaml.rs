@@ -11,7 +11,7 @@
 use std::borrow::Cow;
 
 use super::names;
-use super::scan::{Hit, VALUE_LEAST, in_name, is_drawn, tag};
+use super::scan::{Hit, MARK, VALUE_LEAST, in_name, is_drawn, tag};
 
 /// Longest beginning of a line that is looked back at.
 const LINE: usize = 256;
@@ -97,6 +97,7 @@ fn named(text: &[u8], sign: usize) -> Option<(usize, &[u8])> {
     let line = back.rsplit(|byte| *byte == b'\n').next()?;
     // The beginning of the line must be in sight.
     (line.len() < back.len() || back.len() == sign).then_some(())?;
+    let line = if line.len() == sign { line.strip_prefix(MARK).unwrap_or(line) } else { line };
     let column = line.iter().position(|byte| !b" -".contains(byte))?;
     let name = line.get(column..)?.trim_ascii_end();
     name.iter().all(|byte| in_name(*byte) || b"\"'.".contains(byte)).then_some((column, name))

@@ -4,6 +4,7 @@
 //! Not here: how it is found and replaced (see `archive::mask`).
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 
 use serde_json::Value as Json;
@@ -14,8 +15,10 @@ use sparkbench_plan::Suite;
 use sparkbench_plan::settings::{Entry, Settings, Value};
 use sparkbench_text::error::Error;
 
-/// Lowest id of a person's account. Below it are those of the system.
-const FIRST_PERSON: u32 = 1000;
+/// Ids of people's accounts. Below and above are those of the system and of its services.
+const PEOPLE: Range<u32> = 1000..60_000;
+/// Shells of accounts that nobody uses.
+const NO_SHELLS: &[&str] = &["nologin", "false"];
 
 /// Knows what this machine and this suite tell.
 ///
@@ -129,7 +132,8 @@ fn identity(host: &dyn Host, archive_id: &str) -> Identity {
     for line in read("/etc/passwd").unwrap_or_default().lines() {
         let fields: Vec<&str> = line.split(':').collect();
         let (Some(name), Some(id), Some(home)) = (fields.first(), fields.get(2), fields.get(5)) else { continue };
-        if *name != "nobody" && id.parse::<u32>().is_ok_and(|id| id >= FIRST_PERSON) {
+        let shell = fields.get(6).and_then(|shell| shell.trim().rsplit('/').next()).unwrap_or_default();
+        if id.parse::<u32>().is_ok_and(|id| PEOPLE.contains(&id)) && !NO_SHELLS.contains(&shell) {
             identity.users.push((*name).to_owned());
             identity.homes.push((*home).to_owned());
         }
@@ -139,4 +143,21 @@ fn identity(host: &dyn Host, archive_id: &str) -> Identity {
         names.dedup();
     }
     identity
+}
+
+#[cfg(test)]
+mod tests {
+    use sparkbench_host::replay::Replay;
+
+    use super::*;
+
+    #[test]
+    fn accounts_of_services_are_no_people() {
+        let list = "root:x:0:0:root:/root:/bin/bash\njane:x:1000:1000:Jane:/home/jane:/bin/bash\n\
+                    slurm:x:64030:64030::/nonexistent:/usr/sbin/nologin\nbackups:x:1001:1001::/srv/b:/bin/false\n\
+                    nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\nann:x:1002:1002::/home/ann\n";
+        let identity = identity(&Replay::new().file("/etc/passwd", list), "abc123");
+        assert_eq!(identity.users, ["ann", "jane"]);
+        assert_eq!(identity.homes, ["/home/ann", "/home/jane"]);
+    }
 }

@@ -4,6 +4,7 @@
 //! Not here: figures. What may hold a secret, a prompt or the name of a machine is not taken.
 
 use crate::figure::{Figure, excerpt, is_missing};
+use crate::json::{Kind, Node};
 use sparkbench_model::Setup;
 
 /// Parts of names that mark private values.
@@ -180,6 +181,27 @@ fn is_private(key: &str, value: &str) -> bool {
     PRIVATE.iter().any(|part| key.contains(part))
         || lower.starts_with(['/', '~'])
         || PRIVATE_VALUES.iter().any(|part| lower.contains(part))
+}
+
+/// Whether an item of a list is the value of an option that is not taken: `["--api-key", "x"]`.
+pub(crate) fn behind_private(items: &[Node<'_>], place: usize) -> bool {
+    let text = |place: usize| match &items.get(place)?.kind {
+        Kind::Text(text) => Some(text.as_ref()),
+        _ => None,
+    };
+    let option = place.checked_sub(1).and_then(text).filter(|text| text.starts_with('-') && !text.contains('='));
+    option.is_some_and(|option| is_private(&plain(option), option))
+        && text(place).is_some_and(|text| !text.starts_with('-'))
+}
+
+/// Whether a member is the value of a pair whose name is not taken: `{"name": "HF_TOKEN", "value": "x"}`.
+pub(crate) fn beside_private(node: &Node<'_>, member: &str) -> bool {
+    let Kind::Map(entries) = &node.kind else { return false };
+    let is_name = |key: &str| ["name", "key", "header"].iter().any(|word| key.eq_ignore_ascii_case(word));
+    member.eq_ignore_ascii_case("value")
+        && entries
+            .iter()
+            .any(|(key, node)| matches!(&node.kind, Kind::Text(text) if is_name(key) && is_private(&plain(text), text)))
 }
 
 #[cfg(test)]

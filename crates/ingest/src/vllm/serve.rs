@@ -299,13 +299,21 @@ impl Found {
             Kind::List(items) if items.len() > NESTED => return Err(at.unlike("at most 64 values")),
             Kind::List(_) if family(key).is_some() => self.percentiles(file, key, at)?,
             Kind::List(_) | Kind::Map(_) if depth > 2 => {}
-            Kind::List(_) => {
+            Kind::List(items) => {
                 for (place, item) in at.items()?.enumerate() {
+                    if settings::behind_private(items, place) {
+                        self.private += 1;
+                        continue;
+                    }
                     self.other(file, &format!("{key}.{place}"), &item, depth + 1)?;
                 }
             }
             Kind::Map(_) => {
                 for (name, item) in at.entries()?.take(NESTED) {
+                    if settings::beside_private(at.node, name) {
+                        self.private += 1;
+                        continue;
+                    }
                     self.other(file, &format!("{key}.{name}"), &item, depth + 1)?;
                 }
             }

@@ -95,14 +95,17 @@ fn setting(partial: &mut PartialRun, key: &str, at: &At<'_>, depth: usize) {
         }
         Kind::Map(_) if depth < DEPTH => {
             if let Ok(entries) = at.entries() {
-                entries.for_each(|(name, inner)| setting(partial, name, &inner, depth + 1));
+                entries
+                    .filter(|(name, _)| !settings::beside_private(at.node, name))
+                    .for_each(|(name, inner)| setting(partial, name, &inner, depth + 1));
             }
         }
-        Kind::List(_) if depth < DEPTH => {
+        Kind::List(all) if depth < DEPTH => {
             if let Ok(items) = at.items() {
                 items
                     .enumerate()
                     .take(64)
+                    .filter(|(place, _)| !settings::behind_private(all, *place))
                     .for_each(|(place, inner)| setting(partial, &format!("{key}.{place}"), &inner, depth + 1));
             }
         }
