@@ -1,6 +1,7 @@
-//! Where this program was built from, for the workflow that `sparkbench init` writes: it installs the same program again. And how it is linked.
+//! Where this program was built from, for the workflow that `sparkbench init` writes: it installs the same program again. And that a release
+//! is linked without names.
 //!
-//! In:  `repository` of Cargo.toml, else the remote of the Git checkout. The target and its linker.
+//! In:  `repository` of Cargo.toml, else the remote of the Git checkout.
 //! Out: `SPARKBENCH_SOURCE`, an https address or nothing. An argument for the linker.
 
 use std::process::Command;
@@ -11,27 +12,11 @@ fn main() {
     let declared = std::env::var("CARGO_PKG_REPOSITORY").unwrap_or_default();
     let source = if declared.is_empty() { remote().unwrap_or_default() } else { declared };
     println!("cargo::rustc-env=SPARKBENCH_SOURCE={source}");
-    if folds() {
-        println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
-    }
-}
-
-/// Whether the linker puts functions of the same code together. The dependencies are built without optimisation and hold the same functions of
-/// the standard library many times over: a quarter of the program (docs/design/0014). LLD does it, which rustc takes by itself on this target since
-/// 1.90. Nobody is asked to have it elsewhere, and whoever names a linker of their own may have another one.
-fn folds() -> bool {
     let said = |name: &str| std::env::var(name).unwrap_or_default();
-    let own = !said("RUSTC_LINKER").is_empty() || said("CARGO_ENCODED_RUSTFLAGS").contains("link");
-    said("TARGET") == "x86_64-unknown-linux-gnu"
-        && said("PROFILE") == "release"
-        && !own
-        && minor(&said("RUSTC")) >= Some(90)
-}
-
-/// The second number of the compiler's version.
-fn minor(compiler: &str) -> Option<u32> {
-    let told = Command::new(compiler).arg("--version").output().ok()?;
-    String::from_utf8(told.stdout).ok()?.split('.').nth(1)?.parse().ok()
+    if said("PROFILE") == "release" && said("CARGO_CFG_TARGET_OS") == "linux" {
+        // A third of the program. `strip` of the profile has no effect here, because this package has settings of its own (Cargo 1.95).
+        println!("cargo::rustc-link-arg-bins=-Wl,--strip-all");
+    }
 }
 
 /// The remote `origin` as an address that anybody can read from. Anything else (a path, an unknown scheme) is of no use elsewhere.
