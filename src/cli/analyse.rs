@@ -15,7 +15,7 @@ use super::talk::Talk;
 use sparkbench_archive::site::SiteLock;
 use sparkbench_archive::{self as archive, FileName, shown};
 use sparkbench_model::RawText;
-use sparkbench_site::page::{self, Extras, Others, Publication, Sheet};
+use sparkbench_site::page::{self, Extras, HashedPage, Others, Publication};
 use sparkbench_text::error::Error;
 use sparkbench_verdict::number::{count, list};
 use sparkbench_verdict::report::{Severity, TrapStatus};
@@ -202,7 +202,7 @@ fn extras(
     judged: &mut Judged,
     args: &Analyse,
     logs: Vec<Arc<RawText>>,
-    kept: Option<&[Arc<Sheet>]>,
+    kept: Option<&[Arc<HashedPage>]>,
 ) -> Result<Extras, Error> {
     // After the logs, whose replaced names its report counts, and before any list is moved.
     let extra_files = downloads::files(judged, &args.paths, kept)?;

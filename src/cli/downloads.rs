@@ -9,25 +9,29 @@ use std::sync::Arc;
 use super::intake::Judged;
 use super::{privacy, versions};
 use sparkbench_frame as frame;
-use sparkbench_site::page::{self, Page, Sheet};
+use sparkbench_site::page::{self, HashedPage, Page};
 use sparkbench_text::error::Error;
 
 /// Files that are made of every request: they take longest.
 pub(super) const LATE: [&str; 3] = ["data/units.csv", "data/requests.parquet", "data/report.xlsx"];
 
 /// The files of [`LATE`], one after the other: each is the largest thing in memory while it is made.
-fn late(judged: &Judged, elsewhere: &[(&str, Vec<String>)]) -> Result<Vec<Arc<Sheet>>, Error> {
+fn late(judged: &Judged, elsewhere: &[(&str, Vec<String>)]) -> Result<Vec<Arc<HashedPage>>, Error> {
     let (analysis, runs) = (&judged.analysis, &judged.study.runs);
     let files = [
         Page::new(LATE[0], frame::units_csv(analysis, elsewhere)?),
         Page::new(LATE[1], frame::requests_parquet(&mut frame::requests(runs)?)?),
         Page::new(LATE[2], frame::report_xlsx(analysis, runs)?),
     ];
-    Ok(files.map(Sheet::new).to_vec())
+    Ok(files.map(HashedPage::new).to_vec())
 }
 
 /// Every file. Those of [`LATE`] that were `kept` are taken as they are.
-pub(super) fn files(judged: &Judged, paths: &[PathBuf], kept: Option<&[Arc<Sheet>]>) -> Result<Vec<Arc<Sheet>>, Error> {
+pub(super) fn files(
+    judged: &Judged,
+    paths: &[PathBuf],
+    kept: Option<&[Arc<HashedPage>]>,
+) -> Result<Vec<Arc<HashedPage>>, Error> {
     let analysis = &judged.analysis;
     // Each is one long table, written by one thread.
     let scrub = judged.scrubbed.as_ref().map(|done| &done.scrub);
@@ -56,6 +60,6 @@ pub(super) fn files(judged: &Judged, paths: &[PathBuf], kept: Option<&[Arc<Sheet
             privacy::report(judged.scrubbed.as_ref().map(|done| done.scrub.places()).as_ref()),
         ),
     ];
-    files.extend(others.map(Sheet::new));
+    files.extend(others.map(HashedPage::new));
     Ok(files)
 }

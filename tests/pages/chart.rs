@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use sparkbench::chart::forest::Kind;
+use sparkbench::chart::forest::VerdictMark;
 use sparkbench::chart::{
     self, Bars, CHARTS, Ecdf, Figure, Forest, RequestTimeline, RunOrder, STYLE, Series, Shift, Slope, Spread, Strip,
     TimelineHeatmap,
@@ -196,13 +196,13 @@ fn all_charts(values: &[f64], label: &str, arms: usize) -> Vec<(&'static str, Fi
         href: Some("r/x/index.html".to_owned()),
     };
     let drift = |slope: &f64| run_order::Drift { slope: *slope, p: Some(*slope) };
-    let arm = |i| run_order::Arm {
+    let arm = |i| run_order::RunOrderArm {
         label: name(i),
         runs: values.iter().enumerate().map(run).collect(),
         drift: values.first().map(drift),
     };
     let quartiles = || values.first().map(|v| (*v, *v, *v));
-    let spread_arm = |i| spread::Arm {
+    let spread_arm = |i| spread::SpreadArm {
         label: name(i),
         values: values.to_vec(),
         mean: values.first().copied(),
@@ -215,8 +215,8 @@ fn all_charts(values: &[f64], label: &str, arms: usize) -> Vec<(&'static str, Fi
         label: name(i),
         unit: label(),
         lines: vec![
-            series::Line { label: label(), points: points() },
-            series::Line { label: name(i), points: points() },
+            series::SeriesLine { label: label(), points: points() },
+            series::SeriesLine { label: name(i), points: points() },
         ],
     };
     let bar = |i| bars::Bar {
@@ -312,7 +312,8 @@ fn all_charts(values: &[f64], label: &str, arms: usize) -> Vec<(&'static str, Fi
     };
     out.push(("timeline_heatmap", chart.draw("h")));
     let (title, finding, x_axis, _) = words();
-    let bar = |v: &f64| request_timeline::Bar { sent: *v, first: Some(v + 1.0), end: Some(*v), failed: *v < 0.0 };
+    let bar =
+        |v: &f64| request_timeline::RequestBar { sent: *v, first: Some(v + 1.0), end: Some(*v), failed: *v < 0.0 };
     let in_flight = values.iter().map(|v| (*v, *v)).collect();
     let requests = values.iter().map(bar).collect();
     out.push(("request_timeline", RequestTimeline { title, finding, x_axis, requests, in_flight }.draw("i")));

@@ -21,10 +21,10 @@ fn all(values: &[f64], label: &str, lines: usize) -> Vec<(&'static str, Figure)>
         axis: text(),
         unit: text(),
         lines: (0..lines)
-            .map(|k| sweep::Line {
+            .map(|k| sweep::SweepLine {
                 label: name(k),
                 points: numbered()
-                    .map(|(i, y)| sweep::Point { x: at(i), y, interval: pair, n: i % 3, href: href(i) })
+                    .map(|(i, y)| sweep::SweepPoint { x: at(i), y, interval: pair, n: i % 3, href: href(i) })
                     .collect(),
             })
             .collect(),
@@ -38,10 +38,10 @@ fn all(values: &[f64], label: &str, lines: usize) -> Vec<(&'static str, Figure)>
         axis: text(),
         unit: text(),
         lines: (0..lines)
-            .map(|k| frontier::Line {
+            .map(|k| frontier::FrontierLine {
                 label: name(k),
                 points: numbered()
-                    .map(|(i, y)| frontier::Point {
+                    .map(|(i, y)| frontier::FrontierPoint {
                         label: name(i),
                         x: at(i),
                         x_interval: pair,
@@ -91,7 +91,7 @@ fn all(values: &[f64], label: &str, lines: usize) -> Vec<(&'static str, Figure)>
             .collect(),
         points: (0..lines)
             .flat_map(|k| numbered().map(move |(i, y)| (k, i, y)))
-            .map(|(k, i, y)| roofline::Point {
+            .map(|(k, i, y)| roofline::RooflinePoint {
                 label: name(k),
                 name: name(i),
                 x: at(i),
@@ -107,14 +107,17 @@ fn all(values: &[f64], label: &str, lines: usize) -> Vec<(&'static str, Figure)>
         finding: None,
         unit: text(),
         bars: (0..lines)
-            .map(|k| memory_stack::Bar {
+            .map(|k| memory_stack::MemoryBar {
                 label: name(k),
                 n: k,
                 whole_label: text(),
                 whole: values.first().copied(),
                 interval: pair,
                 parts: numbered()
-                    .map(|(i, value)| memory_stack::Part { label: name(i), value: Some(value).filter(|_| i % 3 != 2) })
+                    .map(|(i, value)| memory_stack::MemoryPart {
+                        label: name(i),
+                        value: Some(value).filter(|_| i % 3 != 2),
+                    })
                     .take(5)
                     .collect(),
                 notes: vec![text()],
@@ -166,9 +169,11 @@ fn however_much_there_is_a_drawing_stays_small() {
 
 #[test]
 fn a_single_run_is_hollow_and_repeated_runs_are_filled() {
-    let point = |n, interval| sweep::Point { x: 8.0, y: 100.0, interval, n, href: None };
+    let point = |n, interval| sweep::SweepPoint { x: 8.0, y: 100.0, interval, n, href: None };
     let drawn = |point| {
-        Sweep { lines: vec![sweep::Line { label: "a".into(), points: vec![point] }], ..Sweep::default() }.draw("a").svg
+        Sweep { lines: vec![sweep::SweepLine { label: "a".into(), points: vec![point] }], ..Sweep::default() }
+            .draw("a")
+            .svg
     };
     assert!(drawn(point(1, None)).contains("s0 hollow") && !drawn(point(1, None)).contains("s0 solid"));
     assert!(drawn(point(5, Some((90.0, 110.0)))).contains("s0 solid"));
@@ -184,13 +189,13 @@ fn a_single_run_is_hollow_and_repeated_runs_are_filled() {
 
 #[test]
 fn parts_of_memory_that_are_absent_are_named_and_not_drawn_as_nought() {
-    let bar = memory_stack::Bar {
+    let bar = memory_stack::MemoryBar {
         label: "native".into(),
         whole_label: "peak".into(),
         whole: Some(10.0),
-        parts: vec![memory_stack::Part { label: "weights".into(), value: None }],
+        parts: vec![memory_stack::MemoryPart { label: "weights".into(), value: None }],
         notes: vec!["weights not reported".into()],
-        ..memory_stack::Bar::default()
+        ..memory_stack::MemoryBar::default()
     };
     let figure = MemoryStack { bars: vec![bar], unit: "GiB".into(), ..MemoryStack::default() }.draw("a");
     assert!(figure.svg.contains("Weights not reported"));

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use crate::support::{sample_analysis, site_check};
 use sha2::{Digest, Sha256};
-use sparkbench::page::{self, Page, Sheet};
+use sparkbench::page::{self, HashedPage, Page};
 use sparkbench::verdict::report::Analysis;
 
 /// Rendered once for all tests that only look.
@@ -267,7 +267,7 @@ fn a_name_that_could_leave_the_site_is_refused() {
 #[test]
 fn a_ready_file_may_not_take_a_path_of_ours() {
     let mut extras = sample_analysis::extras();
-    extras.extra_files.push(Sheet::new(Page::new("data/analysis.json", "{}")));
+    extras.extra_files.push(HashedPage::new(Page::new("data/analysis.json", "{}")));
     let error = page::render(&sample_analysis::analysis(), &extras).unwrap_err();
     assert!(error.to_string().contains("data/analysis.json"), "{error}");
 }

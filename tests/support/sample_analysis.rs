@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sparkbench::model::{Direction, Instant, Origin, RawRow, RawText, Sample, Series, Setup, Source, Status};
-use sparkbench::page::{CONSTANTS, Extras, Page, Sheet, TrapAbout};
+use sparkbench::page::{CONSTANTS, Extras, HashedPage, Page, TrapAbout};
 use sparkbench::verdict::report::*;
 
 use super::sample_cost;
@@ -655,7 +655,7 @@ pub fn extras() -> Extras {
         constants: CONSTANTS.iter().map(|name| (*name, "20".to_owned())).collect(),
         reproduce: "cargo run --release -- analyse data --site site".into(),
         publication: sparkbench::page::Publication::default(),
-        extra_files: vec![Sheet::new(Page::new("data/runs.csv", "id,campaign\r\n"))],
+        extra_files: vec![HashedPage::new(Page::new("data/runs.csv", "id,campaign\r\n"))],
     }
 }
 

@@ -17,7 +17,7 @@ use super::super::{Outcome, talk::Talk};
 use super::super::{downloads, intake, logs};
 use super::{Analyse, begin, beside, extras, open, summarise, tell_others};
 use sparkbench_archive::{self as archive, Discovery, Found};
-use sparkbench_site::page::{self, Extras, Publication, Sheet, Written};
+use sparkbench_site::page::{self, Extras, HashedPage, Publication, Written};
 use sparkbench_text::error::Error;
 
 /// Between two looks.
@@ -142,7 +142,7 @@ struct Watch<'a> {
     /// Where the site will stand, and the versions that stood there before: what comes and goes while this watches is no version to keep.
     publication: Publication,
     /// The files of every request as they were made last, and how long that took.
-    late: Option<(Vec<Arc<Sheet>>, Duration)>,
+    late: Option<(Vec<Arc<HashedPage>>, Duration)>,
     /// Whether something that takes long is older than the rest.
     behind: bool,
     /// When the input changed last.

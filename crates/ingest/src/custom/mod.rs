@@ -196,7 +196,7 @@ fn rename(campaign: &mut Campaign, from: &str, to: &str) {
 
 /// One metric of one run.
 fn one(run: &Run, source: &OfRun<'_>, name: &str, custom: &CustomMetric, checked: &Checked) -> Result<Reading, String> {
-    use sparkbench_model::formula::definition::Origin as Kind;
+    use sparkbench_model::formula::definition::DefinitionOrigin as Kind;
     match &checked.origin {
         Kind::Formula(formula) => {
             let value = formula.work_out(source)?;

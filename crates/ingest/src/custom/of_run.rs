@@ -1,6 +1,6 @@
 //! Figures of one run that an expression or a definition can use.
 //!
-//! In:  a run with every figure that is known of it, the discovered files.  Out: [`OfRun`], the [`Source`] of expressions.
+//! In:  a run with every figure that is known of it, the discovered files.  Out: [`OfRun`], the [`RunFigures`] of expressions.
 //! Not here: expressions, snapshots of a server's metrics (see `snapshots`).
 //!
 //! Files are opened when something asks for them, and once.
@@ -14,7 +14,7 @@ use crate::report::one_line;
 use crate::requests::Latencies;
 use sparkbench_archive::manifest::{COMMANDS_FOLDER, REQUESTS_FILE, RUN_FILE, RequestWire};
 use sparkbench_archive::{Discovery, Found};
-use sparkbench_model::formula::{FIELDS, Requests, ServerFigure, Source};
+use sparkbench_model::formula::{FIELDS, Requests, RunFigures, ServerFigure};
 use sparkbench_model::{CustomMetric, Extra, Run, known_extra};
 
 /// Ending of a packed file.
@@ -213,7 +213,7 @@ fn add(requests: &mut Requests, request: &RequestWire) {
     }
 }
 
-impl Source for OfRun<'_> {
+impl RunFigures for OfRun<'_> {
     fn figure(&self, name: &str) -> Result<f64, String> {
         let setup = &self.run.setup;
         let (setting, what) = match name {

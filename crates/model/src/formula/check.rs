@@ -16,7 +16,7 @@ use sqlparser::ast::{
 use super::syntax::{start, syntax};
 use super::unit::Unit;
 use super::words::{self, Aggregate, FIELDS, FUNCTIONS, Function, SERVER_FUNCTIONS, SETTINGS};
-use super::work_out::{self, Source};
+use super::work_out::{self, RunFigures};
 use super::{Fault, ServerFigure, ServerWhat, TEXT_MAX};
 use crate::Metric;
 use sparkbench_text::nearest::nearest;
@@ -24,7 +24,7 @@ use sparkbench_text::nearest::nearest;
 /// A checked expression.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Formula {
-    root: Node,
+    root: FormulaNode,
     unit: Grade,
     names: BTreeSet<String>,
     of_requests: bool,
@@ -33,7 +33,7 @@ pub struct Formula {
 
 /// A part of an expression.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Node {
+pub(super) enum FormulaNode {
     Constant(f64),
     /// Metric, setting or fact of the run.
     Name(String),
@@ -42,18 +42,18 @@ pub(super) enum Node {
     /// Figure of one request, by its place in [`FIELDS`].
     Field(usize),
     Server(ServerFigure),
-    Aggregate(Aggregate, Box<Node>),
-    Negative(Box<Node>),
+    Aggregate(Aggregate, Box<FormulaNode>),
+    Negative(Box<FormulaNode>),
     /// In another unit.
-    Scaled(Box<Node>, f64),
-    Not(Box<Node>),
-    IsAbsent(Box<Node>),
-    Binary(Operator, Box<Node>, Box<Node>),
-    Case(Vec<(Node, Node)>, Option<Box<Node>>),
-    Call(Function, Vec<Node>),
+    Scaled(Box<FormulaNode>, f64),
+    Not(Box<FormulaNode>),
+    IsAbsent(Box<FormulaNode>),
+    Binary(Operator, Box<FormulaNode>, Box<FormulaNode>),
+    Case(Vec<(FormulaNode, FormulaNode)>, Option<Box<FormulaNode>>),
+    Call(Function, Vec<FormulaNode>),
 }
 
-impl Node {
+impl FormulaNode {
     /// Whether it is true or false.
     pub(super) fn is_condition(&self) -> bool {
         match self {
@@ -114,7 +114,7 @@ struct Checker {
     of_server: bool,
 }
 
-type Checked = Result<(Node, Grade), Fault>;
+type Checked = Result<(FormulaNode, Grade), Fault>;
 
 impl Formula {
     /// Reads and checks a text.
@@ -185,7 +185,7 @@ impl Formula {
     ///
     /// # Errors
     /// Why there is none, in a few words.
-    pub fn work_out(&self, source: &dyn Source) -> Result<f64, String> {
+    pub fn work_out(&self, source: &dyn RunFigures) -> Result<f64, String> {
         work_out::of_run(&self.root, source)
     }
 }
@@ -203,7 +203,7 @@ impl Checker {
                 Value::Number(digits, _) => {
                     let value = digits.parse::<f64>().ok().filter(|value| value.is_finite());
                     let fault = || Fault::new(column(), format!("holds {digits}"), "give a finite number");
-                    Ok((Node::Constant(value.ok_or_else(fault)?), Grade::Bare))
+                    Ok((FormulaNode::Constant(value.ok_or_else(fault)?), Grade::Bare))
                 }
                 other => Err(Fault::new(
                     column(),
@@ -217,10 +217,10 @@ impl Checker {
                 match op {
                     UnaryOperator::Plus => figure(&grade, column()).map(|()| (inside, grade)),
                     UnaryOperator::Minus => {
-                        figure(&grade, column()).map(|()| (Node::Negative(Box::new(inside)), grade))
+                        figure(&grade, column()).map(|()| (FormulaNode::Negative(Box::new(inside)), grade))
                     }
                     UnaryOperator::Not | UnaryOperator::BangNot => {
-                        condition(&grade, column()).map(|()| (Node::Not(Box::new(inside)), grade))
+                        condition(&grade, column()).map(|()| (FormulaNode::Not(Box::new(inside)), grade))
                     }
                     other => Err(not_here(column(), &other.to_string())),
                 }
@@ -229,13 +229,13 @@ impl Checker {
             Expr::Between { expr, negated, low, high } => {
                 let above = self.binary(expr, &BinaryOperator::GtEq, low, scope, column())?;
                 let below = self.binary(expr, &BinaryOperator::LtEq, high, scope, column())?;
-                let both = Node::Binary(Operator::And, Box::new(above.0), Box::new(below.0));
-                Ok((if *negated { Node::Not(Box::new(both)) } else { both }, Grade::Truth))
+                let both = FormulaNode::Binary(Operator::And, Box::new(above.0), Box::new(below.0));
+                Ok((if *negated { FormulaNode::Not(Box::new(both)) } else { both }, Grade::Truth))
             }
-            Expr::IsNull(inside) => Ok((Node::IsAbsent(Box::new(self.part(inside, scope)?.0)), Grade::Truth)),
+            Expr::IsNull(inside) => Ok((FormulaNode::IsAbsent(Box::new(self.part(inside, scope)?.0)), Grade::Truth)),
             Expr::IsNotNull(inside) => {
-                let absent = Node::IsAbsent(Box::new(self.part(inside, scope)?.0));
-                Ok((Node::Not(Box::new(absent)), Grade::Truth))
+                let absent = FormulaNode::IsAbsent(Box::new(self.part(inside, scope)?.0));
+                Ok((FormulaNode::Not(Box::new(absent)), Grade::Truth))
             }
             Expr::Case { operand: None, conditions, else_result, .. } => {
                 let mut branches = Vec::new();
@@ -255,7 +255,7 @@ impl Checker {
                     }
                     None => None,
                 };
-                Ok((Node::Case(branches, otherwise), unit.unwrap_or(Grade::Bare)))
+                Ok((FormulaNode::Case(branches, otherwise), unit.unwrap_or(Grade::Bare)))
             }
             Expr::Function(call) => self.call(call, scope, column()),
             Expr::Floor { .. } | Expr::Ceil { .. } => Err(not_here(column(), "rounding")),
@@ -272,16 +272,16 @@ impl Checker {
         }
         if let Some(place) = words::place(FIELDS, name).filter(|_| scope == Scope::Requests) {
             self.of_requests = true;
-            return Ok((Node::Field(place), of_text(FIELDS[place].2)));
+            return Ok((FormulaNode::Field(place), of_text(FIELDS[place].2)));
         }
         if let Some(metric) = Metric::of_catalogue(name) {
             self.names.insert(name.to_owned());
-            return Ok((Node::Name(name.to_owned()), of_text(metric.unit)));
+            return Ok((FormulaNode::Name(name.to_owned()), of_text(metric.unit)));
         }
         if let Some(place) = words::place(SETTINGS, name) {
             let plain = SETTINGS[place].0;
             self.names.insert(plain.to_owned());
-            return Ok((Node::Name(plain.to_owned()), of_text(SETTINGS[place].2)));
+            return Ok((FormulaNode::Name(plain.to_owned()), of_text(SETTINGS[place].2)));
         }
         if words::place(FIELDS, name).is_some() {
             let remedy = format!("make it one figure: mean({name}), p99({name}), share({name} < …)");
@@ -342,7 +342,7 @@ impl Checker {
                 }
             }
         };
-        Ok((Node::Binary(operator, Box::new(left), Box::new(right)), grade))
+        Ok((FormulaNode::Binary(operator, Box::new(left), Box::new(right)), grade))
     }
 
     fn call(&mut self, call: &Call, scope: Scope, column: Option<u64>) -> Checked {
@@ -375,7 +375,7 @@ impl Checker {
         if SERVER_FUNCTIONS.iter().any(|(known, _)| *known == name) {
             one(if name == "histogram_quantile" { 2 } else { 1 })?;
             self.of_server = true;
-            return Ok((Node::Server(server(&name, &arguments, column)?), Grade::Unknown));
+            return Ok((FormulaNode::Server(server(&name, &arguments, column)?), Grade::Unknown));
         }
         match name.as_str() {
             "reported" => {
@@ -383,7 +383,7 @@ impl Checker {
                 let named = text(arguments.first().copied())
                     .ok_or_else(|| Fault::new(column, "gives reported no name", "write reported('name')"))?;
                 self.names.insert(named.clone());
-                return Ok((Node::Reported(named), Grade::Unknown));
+                return Ok((FormulaNode::Reported(named), Grade::Unknown));
             }
             "convert" => {
                 one(2)?;
@@ -415,7 +415,7 @@ impl Checker {
                 Aggregate::Count => of_text("req"),
                 _ => figure(&grade, column).map(|()| grade)?,
             };
-            return Ok((Node::Aggregate(what, Box::new(inside)), grade));
+            return Ok((FormulaNode::Aggregate(what, Box::new(inside)), grade));
         }
         let Some((_, function, fewest, most, _)) = FUNCTIONS.iter().find(|known| known.0 == name) else {
             let known = FUNCTIONS.iter().map(|known| known.0).chain(SERVER_FUNCTIONS.iter().map(|known| known.0));
@@ -455,7 +455,7 @@ impl Checker {
                 _ => Grade::Unknown,
             },
         };
-        Ok((Node::Call(*function, nodes), grade))
+        Ok((FormulaNode::Call(*function, nodes), grade))
     }
 
     fn convert(&mut self, arguments: &[&Expr], scope: Scope, column: Option<u64>) -> Checked {
@@ -476,7 +476,7 @@ impl Checker {
             let what = format!("converts {} to {}", shown(&found), shown(&wanted));
             return Err(Fault::new(column, what, "convert between units of one quantity"));
         };
-        Ok((Node::Scaled(Box::new(node), factor), Grade::Of(wanted)))
+        Ok((FormulaNode::Scaled(Box::new(node), factor), Grade::Of(wanted)))
     }
 }
 

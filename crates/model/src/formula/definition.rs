@@ -22,7 +22,7 @@ const GROUP: &str = "value";
 
 /// Where the figures of a definition come from.
 #[derive(Debug, Clone)]
-pub enum Origin {
+pub enum DefinitionOrigin {
     /// An expression.
     Formula(Box<Formula>),
     /// A value of a file.
@@ -46,7 +46,7 @@ pub enum Take {
 #[derive(Debug, Clone)]
 pub struct Checked {
     /// Where its figures come from.
-    pub origin: Origin,
+    pub origin: DefinitionOrigin,
     /// Aggregation of several values into one figure.
     pub aggregate: Aggregate,
     /// Unit of its figures, as given or as the expression gives it.
@@ -92,7 +92,7 @@ pub fn check(name: &str, custom: &CustomMetric) -> Result<Checked, Vec<KeyFault>
     let aggregate = aggregate(custom, origin.as_ref(), &mut faults);
     let given = custom.unit.clone();
     let mut unit = given.clone().unwrap_or_default();
-    if let Some(Origin::Formula(formula)) = &origin {
+    if let Some(DefinitionOrigin::Formula(formula)) = &origin {
         match &given {
             Some(given) => {
                 if let Err(fault) = formula.fits(given) {
@@ -124,7 +124,7 @@ fn of_name(name: &str) -> Vec<KeyFault> {
     Vec::new()
 }
 
-fn origin(custom: &CustomMetric, faults: &mut Vec<KeyFault>) -> Option<Origin> {
+fn origin(custom: &CustomMetric, faults: &mut Vec<KeyFault>) -> Option<DefinitionOrigin> {
     let takes = [
         ("pointer", custom.pointer.is_some()),
         ("column", custom.column.is_some()),
@@ -140,7 +140,7 @@ fn origin(custom: &CustomMetric, faults: &mut Vec<KeyFault>) -> Option<Origin> {
             ));
         }
         return match Formula::parse(text) {
-            Ok(formula) => Some(Origin::Formula(Box::new(formula))),
+            Ok(formula) => Some(DefinitionOrigin::Formula(Box::new(formula))),
             Err(Fault { column, what, remedy }) => {
                 let place = column.map_or_else(String::new, |column| format!("column {column}: "));
                 faults.push(at("expression", format!("{place}{what}"), remedy));
@@ -192,7 +192,7 @@ fn origin(custom: &CustomMetric, faults: &mut Vec<KeyFault>) -> Option<Origin> {
             ));
         }
     }
-    Some(Origin::File(take(custom, faults)?))
+    Some(DefinitionOrigin::File(take(custom, faults)?))
 }
 
 fn take(custom: &CustomMetric, faults: &mut Vec<KeyFault>) -> Option<Take> {
@@ -229,10 +229,10 @@ fn take(custom: &CustomMetric, faults: &mut Vec<KeyFault>) -> Option<Take> {
 }
 
 /// Aggregation of several values into one figure. By default it is the mean of a column or of a list, and the last match of a pattern.
-fn aggregate(custom: &CustomMetric, origin: Option<&Origin>, faults: &mut Vec<KeyFault>) -> Aggregate {
+fn aggregate(custom: &CustomMetric, origin: Option<&DefinitionOrigin>, faults: &mut Vec<KeyFault>) -> Aggregate {
     let Some(name) = &custom.aggregate else {
         return match origin {
-            Some(Origin::File(Take::Pattern(..))) => Aggregate::Last,
+            Some(DefinitionOrigin::File(Take::Pattern(..))) => Aggregate::Last,
             _ => Aggregate::Mean,
         };
     };

@@ -20,7 +20,7 @@ mod work_out;
 pub use self::check::Formula;
 pub use self::unit::Unit;
 pub use self::words::{AGGREGATES, Aggregate, FIELDS, FUNCTIONS, Field, SERVER_FUNCTIONS, SETTINGS};
-pub use self::work_out::{Requests, Source, over};
+pub use self::work_out::{Requests, RunFigures, over};
 
 /// Longest text of an expression, bytes.
 pub const TEXT_MAX: usize = 2_000;

@@ -19,7 +19,7 @@ fn scene() -> Scene {
     Scene { requests }
 }
 
-impl Source for Scene {
+impl RunFigures for Scene {
     fn figure(&self, name: &str) -> Result<f64, String> {
         match name {
             "output_throughput_tok_s" => Ok(600.0),

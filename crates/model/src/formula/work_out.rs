@@ -1,13 +1,13 @@
 //! Computes a checked expression for one run.
 //!
-//! In:  a tree, and a [`Source`] of the run's figures.  Out: a finite figure, or the reason why there is none.
+//! In:  a tree, and a [`RunFigures`] of the run's figures.  Out: a finite figure, or the reason why there is none.
 //! Not here: names and units, which were checked before.
 //!
 //! A figure that is not there makes whatever needs it absent. A condition on an absent figure is neither true nor false: it counts as
 //! not true in `share`. A result that is not finite (a division by zero, a power beyond all numbers) is absent, and that is reported.
 
 use super::ServerFigure;
-use super::check::{Node, Operator};
+use super::check::{FormulaNode, Operator};
 use super::words::{Aggregate, FIELDS, Function};
 use sparkbench_stats::quantile::{quantile_sorted, sorted};
 
@@ -30,7 +30,7 @@ impl Requests {
 }
 
 /// Figures of a run.
-pub trait Source {
+pub trait RunFigures {
     /// A metric, setting or fact of the run by the name that the expression has.
     ///
     /// # Errors
@@ -54,21 +54,21 @@ pub trait Source {
 }
 
 /// The figure of a tree over a run.
-pub(super) fn of_run(node: &Node, source: &dyn Source) -> Result<f64, String> {
+pub(super) fn of_run(node: &FormulaNode, source: &dyn RunFigures) -> Result<f64, String> {
     let value = match node {
-        Node::Constant(value) => *value,
-        Node::Name(name) => source.figure(name)?,
-        Node::Reported(name) => source.reported(name)?,
-        Node::Server(asked) => source.server(asked)?,
+        FormulaNode::Constant(value) => *value,
+        FormulaNode::Name(name) => source.figure(name)?,
+        FormulaNode::Reported(name) => source.reported(name)?,
+        FormulaNode::Server(asked) => source.server(asked)?,
         // Checked before: fields occur only inside aggregates.
-        Node::Field(_) => return Err("it has one value a request".to_owned()),
-        Node::Aggregate(what, inside) => aggregate(*what, inside, source)?,
-        Node::Negative(inside) => -of_run(inside, source)?,
-        Node::Scaled(inside, factor) => of_run(inside, source)? * factor,
-        Node::Binary(operator, left, right) => binary(*operator, of_run(left, source), of_run(right, source))?,
-        Node::Not(inside) => 1.0 - of_run(inside, source)?,
-        Node::IsAbsent(inside) => f64::from(u8::from(of_run(inside, source).is_err())),
-        Node::Case(branches, otherwise) => {
+        FormulaNode::Field(_) => return Err("it has one value a request".to_owned()),
+        FormulaNode::Aggregate(what, inside) => aggregate(*what, inside, source)?,
+        FormulaNode::Negative(inside) => -of_run(inside, source)?,
+        FormulaNode::Scaled(inside, factor) => of_run(inside, source)? * factor,
+        FormulaNode::Binary(operator, left, right) => binary(*operator, of_run(left, source), of_run(right, source))?,
+        FormulaNode::Not(inside) => 1.0 - of_run(inside, source)?,
+        FormulaNode::IsAbsent(inside) => f64::from(u8::from(of_run(inside, source).is_err())),
+        FormulaNode::Case(branches, otherwise) => {
             for (condition, result) in branches {
                 if of_run(condition, source).is_ok_and(|truth| truth > 0.0) {
                     return of_run(result, source);
@@ -79,7 +79,7 @@ pub(super) fn of_run(node: &Node, source: &dyn Source) -> Result<f64, String> {
                 None => return Err("no branch of 'case' holds".to_owned()),
             }
         }
-        Node::Call(function, arguments) => {
+        FormulaNode::Call(function, arguments) => {
             call(*function, &mut arguments.iter().map(|argument| of_run(argument, source)))?
         }
     };
@@ -148,7 +148,7 @@ fn call(function: Function, arguments: &mut dyn Iterator<Item = Result<f64, Stri
 }
 
 /// One figure of the requests.
-fn aggregate(what: Aggregate, inside: &Node, source: &dyn Source) -> Result<f64, String> {
+fn aggregate(what: Aggregate, inside: &FormulaNode, source: &dyn RunFigures) -> Result<f64, String> {
     let requests = source.requests()?;
     if requests.count == 0 {
         return Err("no request was measured".to_owned());
@@ -204,49 +204,49 @@ pub fn over(what: Aggregate, values: &[f64]) -> Result<f64, String> {
 }
 
 /// The tree with every figure of the run in place of its name. What is absent stays, and makes each request absent.
-fn bind(node: &Node, source: &dyn Source) -> Node {
-    let inner = |inside: &Node| Box::new(bind(inside, source));
+fn bind(node: &FormulaNode, source: &dyn RunFigures) -> FormulaNode {
+    let inner = |inside: &FormulaNode| Box::new(bind(inside, source));
     match node {
-        Node::Name(_) | Node::Reported(_) | Node::Server(_) => {
-            of_run(node, source).map_or_else(|_| node.clone(), Node::Constant)
+        FormulaNode::Name(_) | FormulaNode::Reported(_) | FormulaNode::Server(_) => {
+            of_run(node, source).map_or_else(|_| node.clone(), FormulaNode::Constant)
         }
-        Node::Constant(_) | Node::Field(_) | Node::Aggregate(..) => node.clone(),
-        Node::Negative(inside) => Node::Negative(inner(inside)),
-        Node::Scaled(inside, factor) => Node::Scaled(inner(inside), *factor),
-        Node::Not(inside) => Node::Not(inner(inside)),
-        Node::IsAbsent(inside) => Node::IsAbsent(inner(inside)),
-        Node::Binary(operator, left, right) => Node::Binary(*operator, inner(left), inner(right)),
-        Node::Case(branches, otherwise) => Node::Case(
+        FormulaNode::Constant(_) | FormulaNode::Field(_) | FormulaNode::Aggregate(..) => node.clone(),
+        FormulaNode::Negative(inside) => FormulaNode::Negative(inner(inside)),
+        FormulaNode::Scaled(inside, factor) => FormulaNode::Scaled(inner(inside), *factor),
+        FormulaNode::Not(inside) => FormulaNode::Not(inner(inside)),
+        FormulaNode::IsAbsent(inside) => FormulaNode::IsAbsent(inner(inside)),
+        FormulaNode::Binary(operator, left, right) => FormulaNode::Binary(*operator, inner(left), inner(right)),
+        FormulaNode::Case(branches, otherwise) => FormulaNode::Case(
             branches.iter().map(|(condition, result)| (bind(condition, source), bind(result, source))).collect(),
             otherwise.as_ref().map(|result| inner(result)),
         ),
-        Node::Call(function, arguments) => {
-            Node::Call(*function, arguments.iter().map(|argument| bind(argument, source)).collect())
+        FormulaNode::Call(function, arguments) => {
+            FormulaNode::Call(*function, arguments.iter().map(|argument| bind(argument, source)).collect())
         }
     }
 }
 
 /// The figure of a bound tree for one request.
-fn of_row(node: &Node, row: usize, requests: &Requests) -> Result<f64, String> {
+fn of_row(node: &FormulaNode, row: usize, requests: &Requests) -> Result<f64, String> {
     let value = match node {
-        Node::Constant(value) => *value,
-        Node::Field(place) => {
+        FormulaNode::Constant(value) => *value,
+        FormulaNode::Field(place) => {
             let value = requests.columns.get(*place).and_then(|column| column.get(row)).copied();
             return value
                 .filter(|value| value.is_finite())
                 .ok_or_else(|| format!("{} is not known", FIELDS.get(*place).map_or("a figure", |field| field.0)));
         }
-        Node::Name(name) | Node::Reported(name) => return Err(format!("{name} is not reported")),
-        Node::Server(asked) => return Err(format!("{} is not known", asked.name)),
-        Node::Aggregate(..) => return Err("an aggregate is inside another one".to_owned()),
-        Node::Negative(inside) => -of_row(inside, row, requests)?,
-        Node::Scaled(inside, factor) => of_row(inside, row, requests)? * factor,
-        Node::Binary(operator, left, right) => {
+        FormulaNode::Name(name) | FormulaNode::Reported(name) => return Err(format!("{name} is not reported")),
+        FormulaNode::Server(asked) => return Err(format!("{} is not known", asked.name)),
+        FormulaNode::Aggregate(..) => return Err("an aggregate is inside another one".to_owned()),
+        FormulaNode::Negative(inside) => -of_row(inside, row, requests)?,
+        FormulaNode::Scaled(inside, factor) => of_row(inside, row, requests)? * factor,
+        FormulaNode::Binary(operator, left, right) => {
             binary(*operator, of_row(left, row, requests), of_row(right, row, requests))?
         }
-        Node::Not(inside) => 1.0 - of_row(inside, row, requests)?,
-        Node::IsAbsent(inside) => truth(of_row(inside, row, requests).is_err()),
-        Node::Case(branches, otherwise) => {
+        FormulaNode::Not(inside) => 1.0 - of_row(inside, row, requests)?,
+        FormulaNode::IsAbsent(inside) => truth(of_row(inside, row, requests).is_err()),
+        FormulaNode::Case(branches, otherwise) => {
             for (condition, result) in branches {
                 if of_row(condition, row, requests).is_ok_and(|truth| truth > 0.0) {
                     return of_row(result, row, requests);
@@ -257,7 +257,7 @@ fn of_row(node: &Node, row: usize, requests: &Requests) -> Result<f64, String> {
                 None => return Err("no branch of 'case' holds".to_owned()),
             }
         }
-        Node::Call(function, arguments) => {
+        FormulaNode::Call(function, arguments) => {
             call(*function, &mut arguments.iter().map(|argument| of_row(argument, row, requests)))?
         }
     };

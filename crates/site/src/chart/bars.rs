@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::axis::Axis;
 use super::canvas::{Canvas, Frame};
 use super::element::{Anchor, Shape};
-use super::figure::{Figure, ROWS, Sheet, Table, count, palette, place};
+use super::figure::{Figure, FigureText, ROWS, Table, count, palette, place};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
 
@@ -76,7 +76,7 @@ impl Bar {
 impl Bars {
     /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
-        Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
+        FigureText { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
                 let bars = || self.groups.iter().flat_map(|g| &g.bars);
                 bars().next()?;
@@ -228,9 +228,9 @@ fn note(heading: &str, bar: &Bar, unit: &str) -> String {
 
 /// Its line in the registry.
 #[derive(Debug)]
-pub struct Entry;
+pub struct BarsChart;
 
-impl super::Chart for Entry {
+impl super::Chart for BarsChart {
     fn name(&self) -> &'static str {
         "bars"
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::axis::{Axis, extent};
 use super::canvas::{Canvas, Frame};
 use super::element::{Anchor, MarkGroup, Shape};
-use super::figure::{Figure, Layouts, Sheet, Table, count, palette, place};
+use super::figure::{Figure, FigureText, Layouts, Table, count, palette, place};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
 
@@ -34,7 +34,7 @@ pub struct BlandAltman {
     /// Upper limit of agreement, per cent.
     pub upper: Option<Level>,
     /// Pairs. Those that are not finite are left out and counted in the description.
-    pub points: Vec<Point>,
+    pub points: Vec<BlandAltmanPoint>,
 }
 
 /// A level with its interval.
@@ -51,7 +51,7 @@ pub struct Level {
 /// One pair.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Point {
+pub struct BlandAltmanPoint {
     /// Its load: decides shape and colour.
     pub group: String,
     /// Name of the pair, for the table.
@@ -64,7 +64,7 @@ pub struct Point {
     pub href: Option<String>,
 }
 
-impl Point {
+impl BlandAltmanPoint {
     /// True when it has a place.
     fn drawn(&self) -> bool {
         number::usable(self.mean) && self.mean > 0.0 && number::usable(self.difference)
@@ -79,9 +79,8 @@ impl BlandAltman {
 
     /// Draws the layouts that are asked for.
     pub fn draw_as(&self, id: &str, layouts: Layouts) -> Figure {
-        Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose_as(
-            layouts,
-            |canvas| {
+        FigureText { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }
+            .compose_as(layouts, |canvas| {
                 let x = Axis::log_around(self.drawn().map(|point| point.mean))?;
                 let edge = self.margin.filter(|margin| number::usable(*margin)).map(|margin| margin * MARGINS_SHOWN);
                 let levels = self.levels().flat_map(|(_, level)| [level.low, level.high]);
@@ -92,11 +91,10 @@ impl BlandAltman {
                         .chain(edge.into_iter().flat_map(|m| [-m, m])),
                 )?;
                 Some(self.sheet(canvas, x, y))
-            },
-        )
+            })
     }
 
-    fn drawn(&self) -> impl Iterator<Item = &Point> {
+    fn drawn(&self) -> impl Iterator<Item = &BlandAltmanPoint> {
         self.points.iter().filter(|point| point.drawn())
     }
 
@@ -202,9 +200,9 @@ fn capital(name: &str) -> String {
 
 /// Its line in the registry.
 #[derive(Debug)]
-pub(crate) struct Entry;
+pub(crate) struct BlandAltmanChart;
 
-impl super::Chart for Entry {
+impl super::Chart for BlandAltmanChart {
     fn name(&self) -> &'static str {
         "bland_altman"
     }

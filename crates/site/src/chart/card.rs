@@ -4,7 +4,7 @@
 //! Not here: its text.
 
 use super::badge::Tone;
-use super::raster::{Canvas, Colour, width, wrap};
+use super::raster::{Bitmap, Colour, width, wrap};
 
 /// Size, and the room around the texts.
 const WIDE: usize = 1_200;
@@ -31,7 +31,7 @@ pub(crate) struct Card<'a> {
 impl Card<'_> {
     /// The picture.
     pub(crate) fn png(&self) -> std::io::Result<Vec<u8>> {
-        let mut canvas = Canvas::new(WIDE, HIGH, PAPER);
+        let mut canvas = Bitmap::new(WIDE, HIGH, PAPER);
         canvas.rectangle((0, 0), (18, HIGH), MARK);
         let inner = WIDE as f32 - 2.0 * ROOM;
         let name = "sparkbench";

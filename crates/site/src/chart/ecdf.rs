@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::axis::Axis;
 use super::canvas::{Canvas, Frame};
 use super::element::Anchor;
-use super::figure::{Figure, Layouts, Row, Sheet, Table, count};
+use super::figure::{Figure, FigureText, Layouts, Row, Table, count};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
 
@@ -103,7 +103,7 @@ impl Ecdf {
     pub fn draw_as(&self, id: &str, layouts: Layouts) -> Figure {
         let sorted: Vec<Drawn<'_>> = self.curves.iter().map(|c| (c.label.as_str(), c.drawn())).collect();
         let (desc, table) = (self.desc(&sorted), self.table(&sorted));
-        Sheet { id, title: &self.title, desc, finding: &self.finding, table }
+        FigureText { id, title: &self.title, desc, finding: &self.finding, table }
             .compose_as(layouts, |canvas| Some(self.sheet(canvas, self.axis(&sorted)?, &sorted)))
     }
 
@@ -210,9 +210,9 @@ impl Ecdf {
 
 /// Its line in the registry.
 #[derive(Debug)]
-pub struct Entry;
+pub struct EcdfChart;
 
-impl super::Chart for Entry {
+impl super::Chart for EcdfChart {
     fn name(&self) -> &'static str {
         "ecdf"
     }

@@ -84,7 +84,7 @@ pub fn standalone(svg: &str) -> String {
 
 /// Shared data of all charts.
 #[derive(Debug)]
-pub(crate) struct Sheet<'a> {
+pub(crate) struct FigureText<'a> {
     /// Unique on the page, as the caller gave it.
     pub id: &'a str,
     /// Title: the subject of the drawing.
@@ -106,7 +106,7 @@ pub enum Layouts {
     Narrow,
 }
 
-impl Sheet<'_> {
+impl FigureText<'_> {
     /// Draws both layouts. `draw` gives the height it took, or `None` when there was nothing to draw.
     pub(crate) fn compose(self, draw: impl Fn(&Canvas) -> Option<f64>) -> Figure {
         self.compose_as(Layouts::Both, draw)

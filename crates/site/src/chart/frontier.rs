@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::axis::{Axis, extent};
 use super::canvas::{Canvas, Frame};
 use super::element::{Anchor, Mark, Shape};
-use super::figure::{Figure, MARKS, Sheet, Table, count};
+use super::figure::{Figure, FigureText, MARKS, Table, count};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
 
@@ -31,22 +31,22 @@ pub struct Frontier {
     pub axis: String,
     pub unit: String,
     /// One per environment and engine.
-    pub lines: Vec<Line>,
+    pub lines: Vec<FrontierLine>,
 }
 
 /// One environment and engine, by load.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Line {
+pub struct FrontierLine {
     pub label: String,
     /// By load.
-    pub points: Vec<Point>,
+    pub points: Vec<FrontierPoint>,
 }
 
 /// One load.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Point {
+pub struct FrontierPoint {
     /// The load in words.
     pub label: String,
     /// Mean latency for the user.
@@ -62,8 +62,8 @@ pub struct Point {
     pub href: Option<String>,
 }
 
-impl Line {
-    fn drawn(&self) -> impl Iterator<Item = &Point> {
+impl FrontierLine {
+    fn drawn(&self) -> impl Iterator<Item = &FrontierPoint> {
         self.points.iter().filter(|p| number::usable(p.x) && number::usable(p.y))
     }
 }
@@ -89,7 +89,7 @@ struct Taken {
 }
 
 /// How far a mark reaches, its ring with it.
-const fn reach(point: &Point) -> f64 {
+const fn reach(point: &FrontierPoint) -> f64 {
     if point.best { 9.5 } else { 6.5 }
 }
 
@@ -116,7 +116,7 @@ fn crosses(((ax, ay), (bx, by)): ((f64, f64), (f64, f64)), (left, top, right, bo
 
 /// The load beside its mark, where no line passes if there is such a place. Where other marks or labels are on every side there is none:
 /// the tables and the names of the marks say it.
-fn label(canvas: &Canvas, frame: &Frame, point: &Point, taken: &mut Taken) {
+fn label(canvas: &Canvas, frame: &Frame, point: &FrontierPoint, taken: &mut Taken) {
     let (size, width) = (canvas.layout.size, canvas.width_of(&point.label));
     if point.label.is_empty() || width >= 60.0 {
         return;
@@ -158,9 +158,9 @@ fn label(canvas: &Canvas, frame: &Frame, point: &Point, taken: &mut Taken) {
 impl Frontier {
     /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
-        Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
+        FigureText { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
-                let points = || self.lines.iter().flat_map(Line::drawn);
+                let points = || self.lines.iter().flat_map(FrontierLine::drawn);
                 let across = extent(points().map(|p| p.x));
                 let wide = across.is_some_and(|(low, high)| low > 0.0 && high / low >= LOG_FROM);
                 let x = if wide {
@@ -228,12 +228,12 @@ impl Frontier {
                 });
             }
         }
-        for point in self.lines.iter().flat_map(Line::drawn).take(marks.min(MARKS / 8)) {
+        for point in self.lines.iter().flat_map(FrontierLine::drawn).take(marks.min(MARKS / 8)) {
             label(canvas, &frame, point, &mut taken);
         }
         let bottom = canvas.x_axis(&frame, &number::axis_name(&self.x_axis, &self.x_unit), false) + 4.0;
         let way = if self.less_is_better { "up and to the left" } else { "up and to the right" };
-        let any = |of: fn(&Point) -> bool| self.lines.iter().flat_map(Line::drawn).any(of);
+        let any = |of: fn(&FrontierPoint) -> bool| self.lines.iter().flat_map(FrontierLine::drawn).any(of);
         let mut key = format!(
             "Better: {way}. Ringed: no other is at least as good both ways and better one way. Number: the load."
         );
@@ -246,7 +246,7 @@ impl Frontier {
         canvas.paragraph(0.0, bottom, &key, "muted", canvas.layout.width) + 4.0
     }
 
-    fn note(&self, line: &Line, point: &Point) -> String {
+    fn note(&self, line: &FrontierLine, point: &FrontierPoint) -> String {
         let names = [line.label.as_str(), point.label.as_str()];
         let name: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
         let best = if point.best { ", on the front" } else { "" };
@@ -260,7 +260,7 @@ impl Frontier {
     }
 
     fn desc(&self) -> String {
-        let points = self.lines.iter().flat_map(Line::drawn).count();
+        let points = self.lines.iter().flat_map(FrontierLine::drawn).count();
         let best: Vec<String> = self
             .lines
             .iter()
@@ -303,9 +303,9 @@ impl Frontier {
 
 /// Its line in the registry.
 #[derive(Debug)]
-pub struct Entry;
+pub struct FrontierChart;
 
-impl super::Chart for Entry {
+impl super::Chart for FrontierChart {
     fn name(&self) -> &'static str {
         "frontier"
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::axis::extent;
 use super::canvas::Canvas;
 use super::element::Anchor;
-use super::figure::{Figure, Sheet, Table, count};
+use super::figure::{Figure, FigureText, Table, count};
 use super::ink::{Hue, Pen, STEPS};
 use super::number;
 
@@ -57,7 +57,7 @@ pub struct Square {
 impl Heatmap {
     /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
-        Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
+        FigureText { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
                 let ends = extent(self.drawn().map(|s| s.value))?;
                 Some(self.sheet(canvas, ends))
@@ -250,9 +250,9 @@ fn step(value: f64, (low, high): (f64, f64)) -> usize {
 
 /// Its line in the registry.
 #[derive(Debug)]
-pub struct Entry;
+pub struct HeatmapChart;
 
-impl super::Chart for Entry {
+impl super::Chart for HeatmapChart {
     fn name(&self) -> &'static str {
         "heatmap"
     }

@@ -5,7 +5,7 @@
 
 use plotters::style::{RGBColor, ShapeStyle};
 
-use super::forest::Kind;
+use super::forest::VerdictMark;
 
 /// Series that can be distinguished by colour, shape and dash. Further ones repeat and should have been facets.
 pub(super) const SERIES: usize = 6;
@@ -31,7 +31,7 @@ pub enum Hue {
     Band,
     /// The n-th series of a figure, counted from 0, repeating after [`SERIES`].
     Series(usize),
-    Verdict(Kind),
+    Verdict(VerdictMark),
     /// The n-th step of the sequential colours, counted from 0.
     Step(usize),
     /// The page itself.
@@ -95,11 +95,11 @@ impl Hue {
             Self::Band => 4,
             // Below SERIES, so it fits. The remainder keeps any caller's count in the palette.
             Self::Series(n) => 5 + (n % SERIES) as u8,
-            Self::Verdict(Kind::Slower) => 11,
-            Self::Verdict(Kind::Faster) => 12,
-            Self::Verdict(Kind::More | Kind::Less) => 13,
-            Self::Verdict(Kind::Equivalent) => 14,
-            Self::Verdict(Kind::Inconclusive | Kind::NotComparable) => 15,
+            Self::Verdict(VerdictMark::Slower) => 11,
+            Self::Verdict(VerdictMark::Faster) => 12,
+            Self::Verdict(VerdictMark::More | VerdictMark::Less) => 13,
+            Self::Verdict(VerdictMark::Equivalent) => 14,
+            Self::Verdict(VerdictMark::Inconclusive | VerdictMark::NotComparable) => 15,
             Self::Step(n) => 16 + n.min(STEPS - 1) as u8,
             Self::Paper => 23,
         }

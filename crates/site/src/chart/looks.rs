@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::axis::Axis;
 use super::canvas::{Canvas, Frame};
 use super::element::{Anchor, Mark, Shape};
-use super::figure::{Figure, Sheet, Table, count};
+use super::figure::{Figure, FigureText, Table, count};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
 
@@ -65,7 +65,7 @@ impl Look {
 impl Looks {
     /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
-        Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }
+        FigureText { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }
             .compose(|canvas| self.sheet(canvas))
     }
 
@@ -184,9 +184,9 @@ impl Looks {
 
 /// Its line in the registry.
 #[derive(Debug)]
-pub(crate) struct Entry;
+pub(crate) struct LooksChart;
 
-impl super::Chart for Entry {
+impl super::Chart for LooksChart {
     fn name(&self) -> &'static str {
         "looks"
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::axis::Axis;
 use super::canvas::{Canvas, Frame};
 use super::element::{Anchor, Shape};
-use super::figure::{Figure, Sheet, Table, count, palette, place};
+use super::figure::{Figure, FigureText, Table, count, palette, place};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
 
@@ -23,13 +23,13 @@ pub struct MemoryStack {
     /// Unit of all values.
     pub unit: String,
     /// One stack each.
-    pub bars: Vec<Bar>,
+    pub bars: Vec<MemoryBar>,
 }
 
 /// One stack.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Bar {
+pub struct MemoryBar {
     /// Environment.
     pub label: String,
     pub n: usize,
@@ -38,7 +38,7 @@ pub struct Bar {
     pub whole: Option<f64>,
     pub interval: Option<(f64, f64)>,
     /// From zero upwards.
-    pub parts: Vec<Part>,
+    pub parts: Vec<MemoryPart>,
     /// Absent or contradicting parts.
     pub notes: Vec<String>,
     /// Where it leads.
@@ -48,22 +48,22 @@ pub struct Bar {
 /// One part.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Part {
+pub struct MemoryPart {
     /// Its name. The same name has the same look in every bar.
     pub label: String,
     /// Mean. Absent: not drawn, the notes say why.
     pub value: Option<f64>,
 }
 
-impl Part {
+impl MemoryPart {
     fn drawn(&self) -> Option<f64> {
         self.value.filter(|v| number::usable(*v) && *v >= 0.0)
     }
 }
 
-impl Bar {
+impl MemoryBar {
     fn sum(&self) -> f64 {
-        self.parts.iter().filter_map(Part::drawn).sum()
+        self.parts.iter().filter_map(MemoryPart::drawn).sum()
     }
 
     fn total(&self) -> Option<f64> {
@@ -96,7 +96,7 @@ impl Bar {
 impl MemoryStack {
     /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
-        Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
+        FigureText { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
                 let ends = self.bars.iter().filter_map(|b| number::usable_pair(b.interval)).map(|(_, high)| high);
                 let tops = self.bars.iter().flat_map(|b| [Some(b.sum()), b.total()]).flatten().filter(|v| *v > 0.0);
@@ -128,7 +128,7 @@ impl MemoryStack {
         let mut y = canvas.legend(0.0, 0.0, &items[..items.len().min(12)], false) + 10.0;
         let mut frame = Frame { left: 1.0, top: 0.0, width: full - 10.0, height: y, x: axis, y: Axis::exact(0.0, 1.0) };
         let zero = frame.px(0.0);
-        let label = |bar: &Bar| format!("{} · n={}", bar.label, bar.n);
+        let label = |bar: &MemoryBar| format!("{} · n={}", bar.label, bar.n);
         let labels: Vec<String> = self.bars.iter().take(STACKS).map(label).collect();
         let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
         for bar in self.bars.iter().take(STACKS) {
@@ -241,9 +241,9 @@ fn sentence(text: &str) -> String {
 
 /// Its line in the registry.
 #[derive(Debug)]
-pub struct Entry;
+pub struct MemoryStackChart;
 
-impl super::Chart for Entry {
+impl super::Chart for MemoryStackChart {
     fn name(&self) -> &'static str {
         "memory_stack"
     }

@@ -119,13 +119,13 @@ pub(super) fn wrap(text: &str, size: f32, widest: f32, most: usize) -> Vec<Strin
 }
 
 /// A picture that is being drawn.
-pub(super) struct Canvas {
+pub(super) struct Bitmap {
     wide: usize,
     high: usize,
     pixels: Vec<u8>,
 }
 
-impl Canvas {
+impl Bitmap {
     /// All of one colour.
     pub(super) fn new(wide: usize, high: usize, ground: Colour) -> Self {
         Self { wide, high, pixels: ground.repeat(wide * high) }
@@ -289,12 +289,12 @@ impl Cover {
 mod tests {
     use super::*;
 
-    fn ink(canvas: &Canvas) -> f64 {
+    fn ink(canvas: &Bitmap) -> f64 {
         canvas.pixels.chunks(3).map(|p| f64::from(255 - p[0]) / 255.0).sum()
     }
 
-    fn drawn(contour: Vec<(f32, f32)>) -> Canvas {
-        let mut canvas = Canvas::new(40, 40, [255; 3]);
+    fn drawn(contour: Vec<(f32, f32)>) -> Bitmap {
+        let mut canvas = Bitmap::new(40, 40, [255; 3]);
         canvas.fill(&Glyph { advance: 0.0, contours: vec![contour] }, (5.25, 30.5), 1.0, [0; 3]);
         canvas
     }
@@ -317,7 +317,7 @@ mod tests {
         for c in (' '..='~').chain("–…·−±×≈≤≥ä".chars()) {
             assert!(GLYPHS.contains_key(&c), "{c:?}");
         }
-        let mut canvas = Canvas::new(100, 100, [255; 3]);
+        let mut canvas = Bitmap::new(100, 100, [255; 3]);
         canvas.text((10.0, 80.0), 100.0, [0; 3], "o");
         assert_eq!(canvas.pixels[3 * (52 * 100 + 38)], 255, "the middle of an o is empty");
     }
@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn the_file_is_a_png_of_its_size() {
-        let bytes = Canvas::new(3, 2, [1, 2, 3]).png().unwrap();
+        let bytes = Bitmap::new(3, 2, [1, 2, 3]).png().unwrap();
         assert_eq!(&bytes[..8], b"\x89PNG\r\n\x1a\n");
         assert_eq!(bytes[16..24], [0, 0, 0, 3, 0, 0, 0, 2]);
         // The check sum of an empty closing chunk is known.

@@ -10,7 +10,7 @@ use plotters::element::PathElement;
 use super::axis::{Axis, extent};
 use super::canvas::{Canvas, Frame};
 use super::element::{Anchor, Shape};
-use super::figure::{Figure, Sheet, Table, count};
+use super::figure::{Figure, FigureText, Table, count};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
 
@@ -34,7 +34,7 @@ pub struct RequestTimeline {
     /// Name of the time axis with its unit.
     pub x_axis: String,
     /// In order of sending.
-    pub requests: Vec<Bar>,
+    pub requests: Vec<RequestBar>,
     /// Moment, and how many are on their way from there on.
     pub in_flight: Vec<(f64, f64)>,
 }
@@ -42,7 +42,7 @@ pub struct RequestTimeline {
 /// One request.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Bar {
+pub struct RequestBar {
     pub sent: f64,
     /// First token.
     pub first: Option<f64>,
@@ -52,7 +52,7 @@ pub struct Bar {
     pub failed: bool,
 }
 
-impl Bar {
+impl RequestBar {
     fn usable(&self) -> bool {
         number::usable(self.sent)
     }
@@ -65,7 +65,7 @@ impl Bar {
 impl RequestTimeline {
     /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
-        Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
+        FigureText { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
                 let (first, last) =
                     extent(self.requests.iter().filter(|r| r.usable()).flat_map(|r| [r.sent, r.end()]))?;
@@ -74,8 +74,8 @@ impl RequestTimeline {
         )
     }
 
-    fn drawn(&self) -> Vec<&Bar> {
-        let usable: Vec<&Bar> = self.requests.iter().filter(|r| r.usable()).collect();
+    fn drawn(&self) -> Vec<&RequestBar> {
+        let usable: Vec<&RequestBar> = self.requests.iter().filter(|r| r.usable()).collect();
         let step = usable.len().div_ceil(BARS).max(1);
         usable.into_iter().step_by(step).collect()
     }
@@ -112,7 +112,7 @@ impl RequestTimeline {
             canvas.area(first, top, end - first, tall, Hue::Series(0), Pen::Fill);
         }
         for (px, py) in failed {
-            canvas.glyph(px, py, Shape::Cross, Ink(Hue::Verdict(super::forest::Kind::Slower), Pen::Solid), 4.0);
+            canvas.glyph(px, py, Shape::Cross, Ink(Hue::Verdict(super::forest::VerdictMark::Slower), Pen::Solid), 4.0);
         }
         y = frame.bottom() + 10.0;
         let Some(axis) = most else {
@@ -157,7 +157,7 @@ impl RequestTimeline {
             // On a line of its own where the first is full.
             let below = x >= canvas.layout.width - 70.0;
             let (x, y) = if below { (0.0, size + canvas.line_height()) } else { (x, size) };
-            let ink = Ink(Hue::Verdict(super::forest::Kind::Slower), Pen::Solid);
+            let ink = Ink(Hue::Verdict(super::forest::VerdictMark::Slower), Pen::Solid);
             canvas.glyph(x + 6.0, y - 4.0, Shape::Cross, ink, 4.0);
             canvas.text(x + 16.0, y, "failed", Anchor::Start, "muted", 70.0);
             if below {
@@ -189,7 +189,7 @@ impl RequestTimeline {
     }
 
     fn table(&self) -> Table {
-        let usable: Vec<(usize, &Bar)> = self.requests.iter().enumerate().filter(|(_, r)| r.usable()).collect();
+        let usable: Vec<(usize, &RequestBar)> = self.requests.iter().enumerate().filter(|(_, r)| r.usable()).collect();
         let step = usable.len().div_ceil(LISTED).max(1);
         let which = if step == 1 { "every request".to_owned() } else { format!("one request in {step}") };
         let time = if self.x_axis.is_empty() { "time".to_owned() } else { self.x_axis.clone() };
@@ -213,9 +213,9 @@ impl RequestTimeline {
 
 /// Its line in the registry.
 #[derive(Debug)]
-pub struct Entry;
+pub struct RequestTimelineChart;
 
-impl super::Chart for Entry {
+impl super::Chart for RequestTimelineChart {
     fn name(&self) -> &'static str {
         "request_timeline"
     }
@@ -237,7 +237,7 @@ mod tests {
     fn ten_thousand_requests_are_thinned_and_stay_small() {
         let requests = (0..10_000).map(|k| {
             let sent = f64::from(k) * 0.013_7;
-            Bar { sent, first: Some(sent + 0.2), end: Some(sent + 1.234_567), failed: k % 97 == 0 }
+            RequestBar { sent, first: Some(sent + 0.2), end: Some(sent + 1.234_567), failed: k % 97 == 0 }
         });
         let in_flight = (0..20_000).map(|k| (f64::from(k) * 0.006_85, f64::from(k % 90))).collect();
         let figure =
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_request_without_an_end_is_a_mark_where_it_was_sent() {
-        let bar = Bar { sent: 3.0, end: Some(1.0), failed: true, ..Bar::default() };
+        let bar = RequestBar { sent: 3.0, end: Some(1.0), failed: true, ..RequestBar::default() };
         assert_eq!(bar.end(), 3.0);
     }
 }

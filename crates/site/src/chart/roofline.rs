@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::axis::{Axis, extent};
 use super::canvas::{Canvas, Frame};
 use super::element::{Anchor, Mark, Shape};
-use super::figure::{Figure, MARKS, Sheet, Table, count, palette, place};
+use super::figure::{Figure, FigureText, MARKS, Table, count, palette, place};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
 
@@ -25,7 +25,7 @@ pub struct Roofline {
     /// Limits of the machine.
     pub ceilings: Vec<Ceiling>,
     /// The measurements.
-    pub points: Vec<Point>,
+    pub points: Vec<RooflinePoint>,
 }
 
 /// One ceiling.
@@ -45,7 +45,7 @@ pub struct Ceiling {
 /// One cell.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Point {
+pub struct RooflinePoint {
     /// Series: cells of one label look alike.
     pub label: String,
     /// The cell in words.
@@ -63,7 +63,7 @@ pub struct Point {
 impl Roofline {
     /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
-        Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
+        FigureText { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
                 let (low, high) = extent(self.drawn().map(|p| p.x))?;
                 // The knee belongs to the picture: where memory stops being what limits.
@@ -78,7 +78,7 @@ impl Roofline {
         )
     }
 
-    fn drawn(&self) -> impl Iterator<Item = &Point> {
+    fn drawn(&self) -> impl Iterator<Item = &RooflinePoint> {
         self.points.iter().filter(|p| above(Some(p.x)).is_some() && above(Some(p.y)).is_some())
     }
 
@@ -223,7 +223,7 @@ fn above(value: Option<f64>) -> Option<f64> {
     value.filter(|v| number::usable(*v) && *v > 1e-30 && *v < 1e30)
 }
 
-fn note(point: &Point) -> String {
+fn note(point: &RooflinePoint) -> String {
     format!(
         "{}: {} at {}, n={}",
         point.name,
@@ -235,9 +235,9 @@ fn note(point: &Point) -> String {
 
 /// Its line in the registry.
 #[derive(Debug)]
-pub struct Entry;
+pub struct RooflineChart;
 
-impl super::Chart for Entry {
+impl super::Chart for RooflineChart {
     fn name(&self) -> &'static str {
         "roofline"
     }

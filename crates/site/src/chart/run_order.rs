@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::axis::{Axis, extent};
 use super::canvas::{Canvas, Frame};
 use super::element::{Anchor, Mark, MarkGroup, Shape};
-use super::figure::{Figure, Layouts, MARKS, Sheet, Table, count};
+use super::figure::{Figure, FigureText, Layouts, MARKS, Table, count};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
 
@@ -33,13 +33,13 @@ pub struct RunOrder {
     /// True when the arms took turns: runs of one block are joined.
     pub interleaved: bool,
     /// In order of palette. The baseline first.
-    pub arms: Vec<Arm>,
+    pub arms: Vec<RunOrderArm>,
 }
 
 /// Runs of one environment.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Arm {
+pub struct RunOrderArm {
     /// Environment.
     pub label: String,
     /// One per run. Those that are not finite are left out and counted in the description.
@@ -82,7 +82,7 @@ impl Run {
     }
 }
 
-impl Arm {
+impl RunOrderArm {
     /// Runs that have a place.
     fn drawn(&self) -> impl Iterator<Item = &Run> {
         self.runs.iter().filter(|run| run.drawn())
@@ -125,11 +125,12 @@ impl RunOrder {
 
     /// Draws the layouts that are asked for, beside a table of the caller, who has the values behind the marks.
     pub fn draw_as(&self, id: &str, layouts: Layouts, table: Table) -> Figure {
-        Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table }.compose_as(
+        FigureText { id, title: &self.title, desc: self.desc(), finding: &self.finding, table }.compose_as(
             layouts,
             |canvas| {
-                let runs = || self.arms.iter().flat_map(Arm::drawn);
-                let trends: Vec<f64> = self.arms.iter().filter_map(Arm::trend).flatten().map(|(_, y)| y).collect();
+                let runs = || self.arms.iter().flat_map(RunOrderArm::drawn);
+                let trends: Vec<f64> =
+                    self.arms.iter().filter_map(RunOrderArm::trend).flatten().map(|(_, y)| y).collect();
                 let y = Axis::around(runs().map(|run| run.y).chain(trends))?;
                 let x = Axis::around_whole(runs().map(|run| run.x))?;
                 Some(self.sheet(canvas, x, y))
@@ -181,7 +182,7 @@ impl RunOrder {
         }
         let key = [
             (joined, "Thin lines join the runs of one block."),
-            (self.arms.iter().flat_map(Arm::drawn).any(|run| run.flagged), "Ringed: flagged as an outlier."),
+            (self.arms.iter().flat_map(RunOrderArm::drawn).any(|run| run.flagged), "Ringed: flagged as an outlier."),
             (self.arms.iter().any(|arm| arm.trend().is_some()), "Line through an arm: Sen's slope."),
         ];
         let key: Vec<&str> = key.iter().filter(|(drawn, _)| *drawn).map(|(_, word)| *word).collect();
@@ -193,7 +194,8 @@ impl RunOrder {
 
     /// Thin lines between the runs of one block. Whether there are any.
     fn joins(&self, canvas: &Canvas, frame: &Frame) -> bool {
-        let mut runs: Vec<&Run> = self.arms.iter().flat_map(Arm::drawn).filter(|run| run.block.is_some()).collect();
+        let mut runs: Vec<&Run> =
+            self.arms.iter().flat_map(RunOrderArm::drawn).filter(|run| run.block.is_some()).collect();
         runs.sort_by(|a, b| a.block.cmp(&b.block).then(a.x.total_cmp(&b.x)));
         let mut any = false;
         for block in runs.chunk_by(|a, b| a.block == b.block).filter(|block| block.len() > 1).take(LINKED) {
@@ -205,13 +207,13 @@ impl RunOrder {
     }
 
     /// Name of an arm with its trend.
-    fn name(&self, arm: &Arm) -> String {
+    fn name(&self, arm: &RunOrderArm) -> String {
         arm.drift_text(&self.unit, &self.x_step)
             .map_or_else(|| arm.label.clone(), |drift| format!("{}, {drift}", arm.label))
     }
 
     /// Name of a mark.
-    fn note(&self, arm: &Arm, run: &Run) -> String {
+    fn note(&self, arm: &RunOrderArm, run: &Run) -> String {
         let value = number::with_unit(&number::significant(run.y, 5), &self.unit);
         let flagged = if run.flagged { ", flagged" } else { "" };
         let label = if run.label.is_empty() { String::new() } else { format!(" {}", run.label) };
@@ -262,7 +264,7 @@ impl RunOrder {
     fn table(&self) -> Table {
         let caption = format!("{}: {}", self.title, number::axis_name(&self.axis, &self.unit));
         let mut table = Table::new(caption, ["Run", "Environment", "Place", "Value", "Block", "Flagged"]);
-        let mut rows: Vec<(&Arm, &Run)> =
+        let mut rows: Vec<(&RunOrderArm, &Run)> =
             self.arms.iter().flat_map(|arm| arm.runs.iter().map(move |run| (arm, run))).collect();
         rows.sort_by(|a, b| a.1.x.total_cmp(&b.1.x));
         for (arm, run) in rows {
@@ -277,9 +279,9 @@ impl RunOrder {
 
 /// Its line in the registry.
 #[derive(Debug)]
-pub struct Entry;
+pub struct RunOrderChart;
 
-impl super::Chart for Entry {
+impl super::Chart for RunOrderChart {
     fn name(&self) -> &'static str {
         "run_order"
     }

@@ -7,7 +7,7 @@ use plotters::element::PathElement;
 use super::axis::{Axis, extent};
 use super::canvas::{Canvas, Frame};
 use super::element::{Anchor, MarkGroup, Shape};
-use super::figure::{Figure, Sheet, Table, count, palette, place};
+use super::figure::{Figure, FigureText, Table, count, palette, place};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
 use super::thin::{extremes, stretch};
@@ -78,20 +78,20 @@ pub struct Track {
     /// For example `MHz`.
     pub unit: String,
     /// One line per device or run.
-    pub lines: Vec<Line>,
+    pub lines: Vec<SeriesLine>,
 }
 
 /// One line of a track.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Line {
+pub struct SeriesLine {
     /// Device or run. Empty when there is one line only.
     pub label: String,
     /// Time and value in order of time. An absent value breaks the line.
     pub points: Vec<(f64, Option<f64>)>,
 }
 
-impl Line {
+impl SeriesLine {
     /// Points with time and value that have a place.
     fn drawn(&self) -> impl Iterator<Item = (f64, f64)> {
         self.points
@@ -116,16 +116,16 @@ impl Track {
 
     /// Smallest and largest value.
     fn extent(&self) -> Option<(f64, f64)> {
-        extent(self.lines.iter().flat_map(Line::drawn).map(|(_, v)| v))
+        extent(self.lines.iter().flat_map(SeriesLine::drawn).map(|(_, v)| v))
     }
 }
 
 impl Series {
     /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
-        Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
+        FigureText { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
-                let times = self.tracks.iter().flat_map(|t| &t.lines).flat_map(Line::drawn).map(|(t, _)| t);
+                let times = self.tracks.iter().flat_map(|t| &t.lines).flat_map(SeriesLine::drawn).map(|(t, _)| t);
                 let (first, last) = extent(times)?;
                 let events = self.events.iter().map(|event| event.at).filter(|at| number::usable(*at));
                 // A mark far from the samples would press them into a corner. The table of the page has it all the same.
@@ -194,7 +194,7 @@ impl Series {
             // The last period has its end within.
             let within = |t: f64| t >= at(k) && (t < at(k + 1) || k + 1 == slices);
             let read = |track: &Track| {
-                let values = track.lines.iter().flat_map(Line::drawn).filter(|(t, _)| within(*t)).map(|(_, v)| v);
+                let values = track.lines.iter().flat_map(SeriesLine::drawn).filter(|(t, _)| within(*t)).map(|(_, v)| v);
                 let (low, high) = extent(values)?;
                 let (low, high) = (number::significant(low, 4), number::significant(high, 4));
                 let range = if low == high { low } else { format!("{low} to {high}") };
@@ -221,7 +221,7 @@ impl Series {
                     frame.bottom() - 4.0,
                     (b - a).max(1.5),
                     4.0,
-                    Hue::Verdict(super::forest::Kind::Slower),
+                    Hue::Verdict(super::forest::VerdictMark::Slower),
                     Pen::Fill,
                 );
             }
@@ -253,7 +253,7 @@ impl Series {
                 y + canvas.layout.size - 6.0,
                 14.0,
                 4.0,
-                Hue::Verdict(super::forest::Kind::Slower),
+                Hue::Verdict(super::forest::VerdictMark::Slower),
                 Pen::Fill,
             );
             let reasons = labels(self.held.iter().map(|h| h.label.as_str()).collect());
@@ -375,9 +375,9 @@ impl Series {
 
 /// Its line in the registry.
 #[derive(Debug)]
-pub struct Entry;
+pub struct SeriesChart;
 
-impl super::Chart for Entry {
+impl super::Chart for SeriesChart {
     fn name(&self) -> &'static str {
         "series"
     }
@@ -397,7 +397,7 @@ mod tests {
 
     #[test]
     fn an_absent_value_breaks_the_line() {
-        let line = Line {
+        let line = SeriesLine {
             label: String::new(),
             points: vec![(0.0, Some(1.0)), (1.0, None), (2.0, Some(1.0)), (3.0, Some(2.0))],
         };

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::axis::Axis;
 use super::canvas::{Canvas, Frame};
 use super::element::{Anchor, Shape};
-use super::figure::{Figure, Sheet, Table};
+use super::figure::{Figure, FigureText, Table};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
 
@@ -62,7 +62,7 @@ impl Decile {
 impl Shift {
     /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
-        Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
+        FigureText { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
                 self.drawn().next()?;
                 let ends = |pair: Option<(f64, f64)>| number::usable_pair(pair).map_or(Vec::new(), |(a, b)| vec![a, b]);
@@ -191,9 +191,9 @@ impl Shift {
 
 /// Its line in the registry.
 #[derive(Debug)]
-pub struct Entry;
+pub struct ShiftChart;
 
-impl super::Chart for Entry {
+impl super::Chart for ShiftChart {
     fn name(&self) -> &'static str {
         "shift"
     }

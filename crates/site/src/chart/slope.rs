@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::axis::{Axis, extent};
 use super::canvas::{Canvas, Frame};
 use super::element::{Anchor, Mark, MarkGroup, Shape};
-use super::figure::{Figure, Sheet, Table, count};
+use super::figure::{Figure, FigureText, Table, count};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
 
@@ -69,7 +69,7 @@ impl Pair {
 impl Slope {
     /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
-        Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
+        FigureText { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
                 let values = Axis::around(self.drawn().flat_map(|p| [p.from, p.to]))?;
                 let ends = number::usable_pair(self.interval).into_iter().flat_map(|(low, high)| [low, high]);
@@ -233,9 +233,9 @@ impl Slope {
 
 /// Its line in the registry.
 #[derive(Debug)]
-pub struct Entry;
+pub struct SlopeChart;
 
-impl super::Chart for Entry {
+impl super::Chart for SlopeChart {
     fn name(&self) -> &'static str {
         "slope"
     }

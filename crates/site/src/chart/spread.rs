@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::axis::{Axis, extent};
 use super::canvas::{Canvas, Frame};
 use super::element::{Anchor, MarkGroup, Shape};
-use super::figure::{Figure, MARKS, ROWS, Sheet, Table, count, palette, place};
+use super::figure::{Figure, FigureText, MARKS, ROWS, Table, count, palette, place};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
 
@@ -41,13 +41,13 @@ pub struct Facet {
     /// For example the model.
     pub heading: String,
     /// The baseline first.
-    pub arms: Vec<Arm>,
+    pub arms: Vec<SpreadArm>,
 }
 
 /// Values of one environment.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Arm {
+pub struct SpreadArm {
     /// Environment. The same label has the same colour in every facet.
     pub label: String,
     /// One per run.
@@ -62,7 +62,7 @@ pub struct Arm {
     pub href: Option<String>,
 }
 
-impl Arm {
+impl SpreadArm {
     /// Values that have a place.
     fn drawn(&self) -> Vec<f64> {
         let mut values: Vec<f64> = self.values.iter().copied().filter(|v| number::usable(*v)).collect();
@@ -80,7 +80,7 @@ impl Arm {
 impl Facet {
     /// Scale around everything drawn.
     fn axis(&self) -> Option<Axis> {
-        let of = |arm: &Arm| {
+        let of = |arm: &SpreadArm| {
             let mean = arm.mean.into_iter();
             let ends = number::usable_pair(arm.interval).into_iter().flat_map(|(low, high)| [low, high]);
             arm.drawn().into_iter().chain(mean).chain(ends).collect::<Vec<f64>>()
@@ -92,7 +92,7 @@ impl Facet {
 impl Spread {
     /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
-        Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
+        FigureText { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
                 let labels = palette(self.facets.iter().flat_map(|f| f.arms.iter().map(|a| a.label.as_str())));
                 let total: usize = self.facets.iter().flat_map(|f| &f.arms).map(|a| a.values.len()).sum();
@@ -121,7 +121,7 @@ impl Spread {
         if arms().any(|a| a.mean.is_some()) {
             text.push_str("Diamond: mean. ");
         }
-        let boxed = |arm: &Arm| arm.box_of(arm.drawn().len()).is_some();
+        let boxed = |arm: &SpreadArm| arm.box_of(arm.drawn().len()).is_some();
         // Beside a box there is no such line.
         if arms().any(|a| !boxed(a) && number::usable_pair(a.interval).is_some()) {
             text.push_str("Thick line: its 95\u{a0}% interval. ");
@@ -260,7 +260,7 @@ fn dots(canvas: &Canvas, frame: &Frame, sorted: &[f64], thin: usize, (middle, se
 }
 
 /// Mean with interval, or a box, on a line of its own below the dots.
-fn summary(canvas: &Canvas, frame: &Frame, arm: &Arm, sorted: &[f64], (y, series): (f64, usize)) {
+fn summary(canvas: &Canvas, frame: &Frame, arm: &SpreadArm, sorted: &[f64], (y, series): (f64, usize)) {
     let hue = Hue::Series(series);
     if let Some((low, median, high)) = arm.box_of(sorted.len()) {
         let reach = WHISKER * (high - low);
@@ -283,9 +283,9 @@ fn summary(canvas: &Canvas, frame: &Frame, arm: &Arm, sorted: &[f64], (y, series
 
 /// Its line in the registry.
 #[derive(Debug)]
-pub struct Entry;
+pub struct SpreadChart;
 
-impl super::Chart for Entry {
+impl super::Chart for SpreadChart {
     fn name(&self) -> &'static str {
         "spread"
     }

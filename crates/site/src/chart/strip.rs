@@ -88,9 +88,9 @@ impl Strip {
 
 /// Its line in the registry.
 #[derive(Debug)]
-pub(crate) struct Entry;
+pub(crate) struct StripChart;
 
-impl super::Chart for Entry {
+impl super::Chart for StripChart {
     fn name(&self) -> &'static str {
         "strip"
     }

@@ -65,7 +65,7 @@ pub struct Svg {
 }
 
 /// Result of every call: nothing here can fail.
-pub(super) type Drawn = Result<(), DrawingErrorKind<Infallible>>;
+pub(super) type DrawResult = Result<(), DrawingErrorKind<Infallible>>;
 
 impl Svg {
     /// A backend with a size in pixels that draws into the document.
@@ -132,37 +132,43 @@ impl DrawingBackend for Svg {
         self.size
     }
 
-    fn ensure_prepared(&mut self) -> Drawn {
+    fn ensure_prepared(&mut self) -> DrawResult {
         Ok(())
     }
 
-    fn present(&mut self) -> Drawn {
+    fn present(&mut self) -> DrawResult {
         Ok(())
     }
 
-    fn draw_pixel(&mut self, (x, y): BackendCoord, color: BackendColor) -> Drawn {
+    fn draw_pixel(&mut self, (x, y): BackendCoord, color: BackendColor) -> DrawResult {
         self.path(&format!("M{} {}h.1", pixels(x), pixels(y)), color);
         Ok(())
     }
 
-    fn draw_line<S: BackendStyle>(&mut self, from: BackendCoord, to: BackendCoord, style: &S) -> Drawn {
+    fn draw_line<S: BackendStyle>(&mut self, from: BackendCoord, to: BackendCoord, style: &S) -> DrawResult {
         self.path(&path_data([from, to]), style.color());
         Ok(())
     }
 
-    fn draw_rect<S: BackendStyle>(&mut self, a: BackendCoord, b: BackendCoord, style: &S, _fill: bool) -> Drawn {
+    fn draw_rect<S: BackendStyle>(&mut self, a: BackendCoord, b: BackendCoord, style: &S, _fill: bool) -> DrawResult {
         let (left, right, top, bottom) = (a.0.min(b.0), a.0.max(b.0), a.1.min(b.1), a.1.max(b.1));
         let (w, h) = (pixels(right - left), pixels(bottom - top));
         self.path(&format!("M{} {}h{w}v{h}h-{w}z", pixels(left), pixels(top)), style.color());
         Ok(())
     }
 
-    fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(&mut self, path: I, style: &S) -> Drawn {
+    fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(&mut self, path: I, style: &S) -> DrawResult {
         self.path(&path_data(path), style.color());
         Ok(())
     }
 
-    fn draw_circle<S: BackendStyle>(&mut self, center: BackendCoord, radius: u32, style: &S, _fill: bool) -> Drawn {
+    fn draw_circle<S: BackendStyle>(
+        &mut self,
+        center: BackendCoord,
+        radius: u32,
+        style: &S,
+        _fill: bool,
+    ) -> DrawResult {
         let (hue, pen) = ink::classes(style.color().rgb);
         let r = pixels(i32::try_from(radius).unwrap_or(0));
         self.draw(&format!(
@@ -173,12 +179,16 @@ impl DrawingBackend for Svg {
         Ok(())
     }
 
-    fn fill_polygon<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(&mut self, points: I, style: &S) -> Drawn {
+    fn fill_polygon<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(
+        &mut self,
+        points: I,
+        style: &S,
+    ) -> DrawResult {
         self.path(&format!("{}z", path_data(points)), style.color());
         Ok(())
     }
 
-    fn draw_text<T: BackendTextStyle>(&mut self, content: &str, style: &T, pos: BackendCoord) -> Drawn {
+    fn draw_text<T: BackendTextStyle>(&mut self, content: &str, style: &T, pos: BackendCoord) -> DrawResult {
         let (hue, _) = ink::classes(style.color().rgb);
         let anchor = match style.anchor().h_pos {
             HPos::Left => "",

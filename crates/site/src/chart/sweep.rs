@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::axis::{Axis, extent};
 use super::canvas::{Canvas, Frame};
 use super::element::{Mark, Shape};
-use super::figure::{Figure, MARKS, Sheet, Table, count};
+use super::figure::{Figure, FigureText, MARKS, Table, count};
 use super::ink::{Hue, Ink, Pen, SERIES};
 use super::number;
 
@@ -30,22 +30,22 @@ pub struct Sweep {
     /// Unit of the rate.
     pub unit: String,
     /// One per environment and engine.
-    pub lines: Vec<Line>,
+    pub lines: Vec<SweepLine>,
 }
 
 /// One environment and engine.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Line {
+pub struct SweepLine {
     pub label: String,
     /// By load.
-    pub points: Vec<Point>,
+    pub points: Vec<SweepPoint>,
 }
 
 /// One load.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Point {
+pub struct SweepPoint {
     /// The load, above zero.
     pub x: f64,
     /// Mean.
@@ -56,14 +56,14 @@ pub struct Point {
     pub href: Option<String>,
 }
 
-impl Point {
+impl SweepPoint {
     fn drawn(&self) -> bool {
         number::usable(self.x) && self.x > 0.0 && number::usable(self.y)
     }
 }
 
-impl Line {
-    fn drawn(&self) -> impl Iterator<Item = &Point> {
+impl SweepLine {
+    fn drawn(&self) -> impl Iterator<Item = &SweepPoint> {
         self.points.iter().filter(|point| point.drawn())
     }
 }
@@ -71,9 +71,9 @@ impl Line {
 impl Sweep {
     /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
-        Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
+        FigureText { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
-                let points = || self.lines.iter().flat_map(Line::drawn);
+                let points = || self.lines.iter().flat_map(SweepLine::drawn);
                 let x = Axis::log2_around(points().map(|p| p.x))?;
                 let (_, top) = extent(points().map(|p| p.y))?;
                 let ends = points().filter_map(|p| number::usable_pair(p.interval)).flat_map(|(low, high)| [low, high]);
@@ -90,7 +90,7 @@ impl Sweep {
         let left = canvas.y_room(y, 5);
         let mut top = 0.0;
         let mut marks = 0;
-        let panels: Vec<&[Line]> = self.lines.chunks(SERIES).take(PANELS).collect();
+        let panels: Vec<&[SweepLine]> = self.lines.chunks(SERIES).take(PANELS).collect();
         for (k, lines) in panels.iter().enumerate() {
             if self.lines.len() > 1 {
                 let items: Vec<_> = lines.iter().enumerate().map(|(i, line)| (i, line.label.clone())).collect();
@@ -134,7 +134,7 @@ impl Sweep {
             let name = if k + 1 == panels.len() { self.x_axis.as_str() } else { "" };
             top = canvas.x_axis(&frame, name, false) + 4.0;
         }
-        let any = |of: fn(&Point) -> bool| self.lines.iter().flat_map(Line::drawn).any(of);
+        let any = |of: fn(&SweepPoint) -> bool| self.lines.iter().flat_map(SweepLine::drawn).any(of);
         let mut key = Vec::new();
         if any(|p| number::usable_pair(p.interval).is_some()) {
             key.push("Band: 95\u{a0}% interval of the mean.");
@@ -146,13 +146,13 @@ impl Sweep {
     }
 
     /// A point in words.
-    fn note(&self, line: &Line, point: &Point) -> String {
+    fn note(&self, line: &SweepLine, point: &SweepPoint) -> String {
         let name = if line.label.is_empty() { String::new() } else { format!("{}, ", line.label) };
         format!("{name}{} {}: {}, n={}", self.x_axis, number::significant(point.x, 6), self.value(point), point.n)
     }
 
     /// Mean with its interval.
-    fn value(&self, point: &Point) -> String {
+    fn value(&self, point: &SweepPoint) -> String {
         match number::usable_pair(point.interval) {
             Some((low, high)) if low < high => {
                 let digits = number::decimals_of_interval(low, high).min(3);
@@ -201,8 +201,8 @@ impl Sweep {
 }
 
 /// The band of a line: between neighbours that both have an interval.
-fn band(canvas: &Canvas, frame: &Frame, line: &Line, series: usize) {
-    let points: Vec<&Point> = line.drawn().collect();
+fn band(canvas: &Canvas, frame: &Frame, line: &SweepLine, series: usize) {
+    let points: Vec<&SweepPoint> = line.drawn().collect();
     let parts = points.split(|p| number::usable_pair(p.interval).is_none());
     for part in parts {
         let ends: Vec<(f64, f64, f64)> = part
@@ -226,9 +226,9 @@ fn band(canvas: &Canvas, frame: &Frame, line: &Line, series: usize) {
 
 /// Its line in the registry.
 #[derive(Debug)]
-pub struct Entry;
+pub struct SweepChart;
 
-impl super::Chart for Entry {
+impl super::Chart for SweepChart {
     fn name(&self) -> &'static str {
         "sweep"
     }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::axis::Axis;
 use super::canvas::{Canvas, Frame};
 use super::element::Anchor;
-use super::figure::{Figure, Row, Sheet, Table, count};
+use super::figure::{Figure, FigureText, Row, Table, count};
 use super::ink::{Hue, Pen};
 use super::number;
 use super::text;
@@ -90,7 +90,7 @@ fn step_of(value: f64, full: f64) -> usize {
 impl TimelineHeatmap {
     /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
-        Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
+        FigureText { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
                 let columns = self.shown().flat_map(HeatRow::drawn).map(|(k, _)| k + 1).max()?;
                 let usable =
@@ -210,9 +210,9 @@ impl TimelineHeatmap {
 
 /// Its line in the registry.
 #[derive(Debug)]
-pub struct Entry;
+pub struct TimelineHeatmapChart;
 
-impl super::Chart for Entry {
+impl super::Chart for TimelineHeatmapChart {
     fn name(&self) -> &'static str {
         "timeline_heatmap"
     }

@@ -7,13 +7,13 @@ use askama::Template;
 
 use super::figure::FigureView;
 use super::index::{Link, Site, run_href};
-use super::kind::{AcrossRows, Draft, Drawn, Kind, Rows};
+use super::kind::{AcrossRows, Draft, DrawnPage, PageKind, Rows};
 use super::number::{self, ABSENT};
-use super::sheet::{self, Cell, Sheet, figures};
+use super::sheet::{self, Cell, TableSection, figures};
 use super::shell::Shell;
 use super::template_fault;
 use super::words::{self, Badge, metric};
-use crate::chart::bland_altman::{Level, Point};
+use crate::chart::bland_altman::{BlandAltmanPoint, Level};
 use crate::chart::{BlandAltman, Layouts};
 use sparkbench_model::within;
 use sparkbench_verdict::across::agreement::TRUTH;
@@ -39,15 +39,15 @@ struct TableView {
     campaign: Link,
     lead: String,
     said: Vec<String>,
-    short: Vec<Sheet>,
-    clients: Sheet,
+    short: Vec<TableSection>,
+    clients: TableSection,
     metrics: Vec<MetricView>,
 }
 
 struct MetricView {
     id: String,
     heading: String,
-    sheet: Sheet,
+    sheet: TableSection,
     verdicts: Vec<VerdictView>,
     region: String,
     figures: Vec<FigureView>,
@@ -62,9 +62,9 @@ struct VerdictView {
 }
 
 /// The page, where a server was measured by two clients.
-pub(super) struct Entry;
+pub(super) struct AgreementPage;
 
-impl Kind for Entry {
+impl PageKind for AgreementPage {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         if site.analysis.across.agreements.is_empty() {
             return Vec::new();
@@ -72,7 +72,7 @@ impl Kind for Entry {
         vec![Draft::new("agreement/index.html", |site| {
             let agreements = site.analysis.across.agreements.iter().collect();
             let across = AcrossRows { agreements, ..AcrossRows::default() };
-            Ok(Drawn::new(page(site).map_err(template_fault)?, Rows { across, ..Rows::default() }))
+            Ok(DrawnPage::new(page(site).map_err(template_fault)?, Rows { across, ..Rows::default() }))
         })]
     }
 }
@@ -124,7 +124,7 @@ fn table(site: &Site<'_>, found: &AgreementTable) -> TableView {
 }
 
 /// The clients of one campaign at a glance, with links to the page of their agreement. Empty where a campaign is not about clients.
-pub(super) fn at_a_glance(site: &Site<'_>, root: &str, campaign: &CampaignReport) -> Vec<Sheet> {
+pub(super) fn at_a_glance(site: &Site<'_>, root: &str, campaign: &CampaignReport) -> Vec<TableSection> {
     let page = format!("{root}agreement/index.html");
     tables_of(site, campaign).into_iter().flat_map(|found| short_tables(found, &page, &campaign.title)).collect()
 }
@@ -136,13 +136,13 @@ pub(super) fn tables_of<'a>(site: &Site<'a>, campaign: &CampaignReport) -> Vec<&
 }
 
 /// Every client against the truth where it is known, and against the reference. `page` is the address of the details.
-fn short_tables(found: &AgreementTable, page: &str, title: &str) -> Vec<Sheet> {
+fn short_tables(found: &AgreementTable, page: &str, title: &str) -> Vec<TableSection> {
     let against = [Some(TRUTH), found.reference.as_deref()].into_iter().flatten();
     against.filter_map(|one| short(found, one, page, title)).collect()
 }
 
 /// Every client against one, metric by metric, at a glance.
-fn short(found: &AgreementTable, against: &str, page: &str, title: &str) -> Option<Sheet> {
+fn short(found: &AgreementTable, against: &str, page: &str, title: &str) -> Option<TableSection> {
     let shown: Vec<&AgreementMetric> =
         found.metrics.iter().filter(|metric| metric.pairs.iter().any(|pair| pair.against == against)).collect();
     let rows: Vec<Vec<Cell>> = (found.clients.iter())
@@ -185,7 +185,7 @@ fn short(found: &AgreementTable, against: &str, page: &str, title: &str) -> Opti
     let lead = format!(
         "Geometric mean of the difference from {whom} over all loads, and whether it lies within the margin.{known}{ours}"
     );
-    (!shown.is_empty()).then(|| Sheet::new("", "", &caption, columns, rows).lead(lead))
+    (!shown.is_empty()).then(|| TableSection::new("", "", &caption, columns, rows).lead(lead))
 }
 
 /// Relation of a client to the other, or to the truth, in a word or two.
@@ -202,7 +202,7 @@ fn metric_id(found: &AgreementTable, of: &AgreementMetric) -> String {
     format!("{}-{}", found.id, of.metric.replace('_', "-"))
 }
 
-fn clients(found: &AgreementTable, title: &str) -> Sheet {
+fn clients(found: &AgreementTable, title: &str) -> TableSection {
     let rows = (found.clients.iter())
         .map(|client| {
             let failed = if client.failed == 0 { String::new() } else { format!("{} failed", client.failed) };
@@ -222,7 +222,7 @@ fn clients(found: &AgreementTable, title: &str) -> Sheet {
         figures("Output", "tokens"),
         figures("Processor time", "s for 1,000 tokens"),
     ];
-    Sheet::new("", "", &format!("Clients: {title}"), columns, rows)
+    TableSection::new("", "", &format!("Clients: {title}"), columns, rows)
 }
 
 fn view(found: &AgreementTable, of: &AgreementMetric, title: &str) -> MetricView {
@@ -241,7 +241,7 @@ fn view(found: &AgreementTable, of: &AgreementMetric, title: &str) -> MetricView
     let lead = format!("{truth}The margin is {}\u{a0}%.", number::plain(of.margin_pct));
     MetricView {
         heading: of.label.clone(),
-        sheet: Sheet::new("", "", &format!("{}: {title}", of.label), columns, rows).lead(lead),
+        sheet: TableSection::new("", "", &format!("{}: {title}", of.label), columns, rows).lead(lead),
         region: format!("{} in words: {title}", of.label),
         verdicts: (of.pairs.iter())
             .map(|pair| VerdictView {
@@ -302,7 +302,7 @@ fn figure(id: &str, of: &AgreementMetric, pair: &AgreementPair, title: &str) -> 
         points: pair
             .points
             .iter()
-            .map(|point| Point {
+            .map(|point| BlandAltmanPoint {
                 group: point.workload.clone(),
                 label: point.run.clone(),
                 mean: point.mean,

@@ -7,7 +7,7 @@ use super::across::{self, Cells, joined, lengths, load};
 use super::figure::FigureView;
 use super::index::Site;
 use super::number;
-use super::sheet::{Cell, Sheet, figures, words};
+use super::sheet::{Cell, TableSection, figures, words};
 use super::words::counted;
 use sparkbench_verdict::report::across::{CellName, Sweep};
 use sparkbench_verdict::report::{CampaignReport, EssentialCell, Estimate, MeasuredRow};
@@ -15,7 +15,7 @@ use sparkbench_verdict::report::{CampaignReport, EssentialCell, Estimate, Measur
 /// The content in place of comparisons.
 pub(super) struct Alone {
     /// One row for each cell.
-    pub sheet: Sheet,
+    pub sheet: TableSection,
     /// Output against load.
     pub figure: Option<FigureView>,
     /// Where the rest is: rows and charts that are not shown here.
@@ -68,7 +68,7 @@ impl Alone {
             line
         });
         let caption = format!("What was measured, a row for each setting, campaign {}", campaign.name);
-        let sheet = Sheet::new(id, "", &caption, columns, rows.collect());
+        let sheet = TableSection::new(id, "", &caption, columns, rows.collect());
         let sweeps: Vec<&Sweep> = site.analysis.across.sweeps.iter().filter(|s| is_of(s, campaign)).collect();
         // The one with the most points says the most.
         let points = |sweep: &Sweep| sweep.lines.iter().map(|line| line.points.len()).sum::<usize>();

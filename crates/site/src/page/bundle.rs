@@ -35,17 +35,17 @@ const BATCH: usize = 256;
 const DATE: u16 = (1 << 5) | 1;
 
 /// The file of these pages. None where there is none.
-pub(super) fn of(sheets: &[Arc<Sheet>]) -> Result<Option<Page>, Error> {
+pub(super) fn of(sheets: &[Arc<HashedPage>]) -> Result<Option<Page>, Error> {
     let pages: Vec<&Page> = sheets.iter().map(|sheet| &sheet.page).collect();
     Ok(bundle(&pages)?.map(|bytes| Page::new(PATH, bytes)))
 }
 
 /// Adds the file, and the page of data that mentions it. The page inside the file does not mention it, because no such file is beside it.
-pub(super) fn put(site: &mut Site<'_>, sheets: &mut Vec<Arc<Sheet>>, file: Arc<Sheet>) -> Result<(), Error> {
+pub(super) fn put(site: &mut Site<'_>, sheets: &mut Vec<Arc<HashedPage>>, file: Arc<HashedPage>) -> Result<(), Error> {
     site.add_listed(&file);
     let html = settle::page(data::page(site).map_err(template_fault)?);
     if let Some(sheet) = sheets.iter_mut().find(|sheet| sheet.page.path == "data/index.html") {
-        *sheet = Sheet::new(Page::new("data/index.html", html));
+        *sheet = HashedPage::new(Page::new("data/index.html", html));
     }
     sheets.push(file);
     Ok(())

@@ -10,7 +10,7 @@ use super::cell_figures;
 use super::comparison::{Account, RowView, in_short};
 use super::figure::{self, FigureView};
 use super::index::{Link, Site, run_href, slug};
-use super::kind::{Draft, Drawn, Kind, Rows};
+use super::kind::{Draft, DrawnPage, PageKind, Rows};
 use super::number::{ABSENT, plain, plain_or};
 use super::pair::{self, Anchored, QuestionView, VerdictView};
 use super::shell::Shell;
@@ -82,9 +82,9 @@ struct CellOf<'s, 'a> {
 }
 
 /// One page for each model and workload.
-pub(super) struct Entry;
+pub(super) struct CellPage;
 
-impl Kind for Entry {
+impl PageKind for CellPage {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         let mut drafts = Vec::new();
         for ([campaign, model, workload], path) in site.cell_pages() {
@@ -98,7 +98,7 @@ impl Kind for Entry {
                     comparisons: of.comparisons.iter().map(|(_, c)| *c).collect(),
                     ..Rows::default()
                 };
-                Ok(Drawn::new(page(site, &own, &of).map_err(template_fault)?, rows))
+                Ok(DrawnPage::new(page(site, &own, &of).map_err(template_fault)?, rows))
             }));
         }
         drafts

@@ -6,7 +6,7 @@
 use askama::Template;
 
 use super::index::Site;
-use super::kind::{Draft, Drawn, Kind};
+use super::kind::{Draft, DrawnPage, PageKind};
 use super::shell::Shell;
 use super::template_fault;
 use crate::chart::CHARTS;
@@ -49,9 +49,9 @@ const EXAMPLES: &[(&str, &str)] = &[
 ];
 
 /// How to read these charts.
-pub(super) struct Entry;
+pub(super) struct ChartsPage;
 
-impl Kind for Entry {
+impl PageKind for ChartsPage {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
         vec![Draft::new("charts/index.html", |site| {
             // The strip has no drawing of its own on any page.
@@ -59,7 +59,7 @@ impl Kind for Entry {
             let kinds = shown.map(|chart| view(*chart)).collect::<Result<_, _>>()?;
             let shell = Shell::new("charts/index.html", "How to read the charts – sparkbench", "method", site)
                 .described("Every kind of chart on these pages: what it shows, and what to look for.");
-            Ok(Drawn::words(Page { shell, kinds }.render().map_err(template_fault)?))
+            Ok(DrawnPage::words(Page { shell, kinds }.render().map_err(template_fault)?))
         })]
     }
 }

@@ -74,7 +74,7 @@ pub(super) struct Account {
     /// Which family the p-values are adjusted in.
     pub family: String,
     /// Rows under headings.
-    pub parts: Vec<Part>,
+    pub parts: Vec<RowGroup>,
     /// The verdict under other choices.
     pub stability: Vec<(String, Badge)>,
     /// `stable in 6 of 8`.
@@ -82,7 +82,7 @@ pub(super) struct Account {
 }
 
 /// Rows under one heading.
-pub(super) struct Part {
+pub(super) struct RowGroup {
     pub heading: &'static str,
     /// Quantity, value, remark.
     pub rows: Vec<(String, String, String)>,
@@ -136,12 +136,12 @@ impl Account {
     /// From a comparison.
     pub(super) fn new(anchor: &str, c: &Comparison) -> Self {
         let parts = [
-            Part { heading: "Over looks", rows: looks(c) },
-            Part { heading: "Estimate", rows: estimate(c) },
-            Part { heading: "Tests", rows: tests(c) },
-            Part { heading: "Size of the effect", rows: effect(c) },
-            Part { heading: "Sameness and power", rows: sameness(c) },
-            Part { heading: "Without the flagged runs", rows: without(c) },
+            RowGroup { heading: "Over looks", rows: looks(c) },
+            RowGroup { heading: "Estimate", rows: estimate(c) },
+            RowGroup { heading: "Tests", rows: tests(c) },
+            RowGroup { heading: "Size of the effect", rows: effect(c) },
+            RowGroup { heading: "Sameness and power", rows: sameness(c) },
+            RowGroup { heading: "Without the flagged runs", rows: without(c) },
         ];
         // The verdict itself is no other choice.
         let others = || c.stability.iter().filter(|s| s.choice != stability::AS_JUDGED);

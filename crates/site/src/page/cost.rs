@@ -8,7 +8,7 @@ use askama::Template;
 
 use super::across::several;
 use super::index::{Link, Site};
-use super::kind::{Draft, Drawn, Kind, Rows};
+use super::kind::{Draft, DrawnPage, PageKind, Rows};
 use super::number::{self, ABSENT, plain};
 use super::shell::Shell;
 use super::template_fault;
@@ -110,9 +110,9 @@ const fn words(name: &'static str) -> Column {
 }
 
 /// Cost of tokens, and limits of the hardware.
-pub(super) struct Entry;
+pub(super) struct CostPage;
 
-impl Kind for Entry {
+impl PageKind for CostPage {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
         vec![Draft::new("cost/index.html", |site| {
             let analysis = site.analysis;
@@ -123,7 +123,7 @@ impl Kind for Entry {
                 machines: analysis.machines.iter().collect(),
                 ..Rows::default()
             };
-            Ok(Drawn::new(page(site).map_err(template_fault)?, rows))
+            Ok(DrawnPage::new(page(site).map_err(template_fault)?, rows))
         })]
     }
 }

@@ -8,7 +8,7 @@ use super::index::{Link, Site};
 use super::number;
 use super::words::Badge;
 use crate::chart::RequestTimeline;
-use crate::chart::request_timeline::Bar;
+use crate::chart::request_timeline::RequestBar;
 use crate::chart::series::{Event, Stretch};
 use sparkbench_model::{Finding, Instant, Level, Span};
 use sparkbench_verdict::course::in_flight;
@@ -108,9 +108,9 @@ pub(super) fn requests(id: &str, spans: &[Span], course: Option<&CourseReport>) 
     if spans.len() < 2 || !zero.is_finite() {
         return None;
     }
-    let mut bars: Vec<Bar> = spans
+    let mut bars: Vec<RequestBar> = spans
         .iter()
-        .map(|span| Bar {
+        .map(|span| RequestBar {
             sent: span.sent_s - zero,
             first: span.first_token_s.map(|at| at - zero),
             end: span.end_s.map(|at| at - zero),

@@ -4,7 +4,7 @@ use askama::Template;
 use sha2::{Digest, Sha256};
 
 use super::index::Site;
-use super::kind::{Draft, Drawn, Kind};
+use super::kind::{Draft, DrawnPage, PageKind};
 use super::number;
 use super::shell::Shell;
 use super::template_fault;
@@ -43,11 +43,11 @@ struct InputRow {
 }
 
 /// Downloads, and the files that were read.
-pub(super) struct Entry;
+pub(super) struct DataPage;
 
-impl Kind for Entry {
+impl PageKind for DataPage {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
-        vec![Draft::new("data/index.html", |site| Ok(Drawn::words(page(site).map_err(template_fault)?)))]
+        vec![Draft::new("data/index.html", |site| Ok(DrawnPage::words(page(site).map_err(template_fault)?)))]
     }
 }
 

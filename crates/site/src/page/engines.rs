@@ -11,8 +11,8 @@ use super::across::{self, Cells, Ways};
 use super::comparison::in_short;
 use super::figure::FigureView;
 use super::index::{Link, Site};
-use super::kind::{AcrossRows, Draft, Drawn, Kind, Rows};
-use super::sheet::{self, Cell, Sheet, figures};
+use super::kind::{AcrossRows, Draft, DrawnPage, PageKind, Rows};
+use super::sheet::{self, Cell, TableSection, figures};
 use super::shell::Shell;
 use super::template_fault;
 use super::words::{self, Badge};
@@ -36,7 +36,7 @@ struct Page {
     lead: String,
     tables: Vec<TableView>,
     more: usize,
-    all: Sheet,
+    all: TableSection,
 }
 
 struct TableView {
@@ -47,7 +47,7 @@ struct TableView {
     figure: Option<FigureView>,
     /// Why nothing is drawn.
     undrawn: Option<String>,
-    sheet: Sheet,
+    sheet: TableSection,
     verdicts: Vec<VerdictView>,
     baseline: String,
 }
@@ -60,16 +60,16 @@ struct VerdictView {
 }
 
 /// The page, where there are two engines.
-pub(super) struct Entry;
+pub(super) struct EnginesPage;
 
-impl Kind for Entry {
+impl PageKind for EnginesPage {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         if by_engine(site).len() < 2 {
             return Vec::new();
         }
         vec![Draft::new("engines/index.html", |site| {
             let across = AcrossRows { engines: site.analysis.across.engines.iter().collect(), ..AcrossRows::default() };
-            Ok(Drawn::new(page(site).map_err(template_fault)?, Rows { across, ..Rows::default() }))
+            Ok(DrawnPage::new(page(site).map_err(template_fault)?, Rows { across, ..Rows::default() }))
         })]
     }
 }
@@ -115,7 +115,7 @@ fn page(site: &Site<'_>) -> Result<String, askama::Error> {
 }
 
 /// Everything measured with each engine: a row for each model, machine and campaign.
-fn overview(site: &Site<'_>, ways: &Ways, engines: &BTreeMap<String, Vec<&Place>>) -> Sheet {
+fn overview(site: &Site<'_>, ways: &Ways, engines: &BTreeMap<String, Vec<&Place>>) -> TableSection {
     let mut rows = Vec::new();
     for places in engines.values() {
         let mut parts: BTreeMap<_, Vec<&Place>> = BTreeMap::new();
@@ -144,7 +144,7 @@ fn overview(site: &Site<'_>, ways: &Ways, engines: &BTreeMap<String, Vec<&Place>
         sheet::words("Campaign"),
         figures("Cells", ""),
     ];
-    Sheet::new("all", "Every engine", "Every engine of the analysis", columns, rows)
+    TableSection::new("all", "Every engine", "Every engine of the analysis", columns, rows)
 }
 
 fn table(site: &Site<'_>, ways: &Ways, cells: &Cells<'_>, k: usize, found: &EngineTable) -> TableView {
@@ -218,7 +218,7 @@ fn figure(
     FigureView::new(&id, chart.draw(&id))
 }
 
-fn rows(site: &Site<'_>, cells: &Cells<'_>, found: &EngineTable, shape: &str) -> Sheet {
+fn rows(site: &Site<'_>, cells: &Cells<'_>, found: &EngineTable, shape: &str) -> TableSection {
     let rows = found
         .rows
         .iter()
@@ -247,5 +247,5 @@ fn rows(site: &Site<'_>, cells: &Cells<'_>, found: &EngineTable, shape: &str) ->
         figures("End-to-end latency", "ms"),
         figures("Peak memory", "GiB"),
     ];
-    Sheet::new("", "", &format!("{} by engine, {shape}, {}", found.model, found.id), columns, rows)
+    TableSection::new("", "", &format!("{} by engine, {shape}, {}", found.model, found.id), columns, rows)
 }

@@ -14,7 +14,7 @@ use super::campaign::cell;
 use super::comparison::RowView;
 use super::figure::{self, FigureView};
 use super::index::Site;
-use super::kind::{AcrossRows, Draft, Drawn, Kind, Rows};
+use super::kind::{AcrossRows, Draft, DrawnPage, PageKind, Rows};
 use super::missing_runs::{self, LostRuns};
 use super::publish::{cite, versions};
 use super::sheet::Sheet;
@@ -71,7 +71,7 @@ struct Card {
     singles: Vec<Single>,
     forest: Option<FigureView>,
     /// Load clients beside each other, where the campaign is about these.
-    agreement: Option<Sheet>,
+    agreement: Option<TableSection>,
     /// What was measured, where nothing is compared.
     alone: Option<Alone>,
     /// Caveats of the answer, the gravest first.
@@ -118,9 +118,9 @@ pub(super) fn singles(campaign: &CampaignReport, comparisons: &[(&str, &Comparis
 }
 
 /// The front page.
-pub(super) struct Entry;
+pub(super) struct FrontPage;
 
-impl Kind for Entry {
+impl PageKind for FrontPage {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
         vec![Draft::new("index.html", |site| {
             let campaigns = site.campaigns();
@@ -130,7 +130,7 @@ impl Kind for Entry {
             let agreements = campaigns.iter().flat_map(|c| agreement::tables_of(site, c)).collect();
             let across = AcrossRows { sweeps: sweeps.collect(), agreements, ..AcrossRows::default() };
             let rows = Rows { campaigns, comparisons, across, ..Rows::default() };
-            Ok(Drawn::new(page(site).map_err(template_fault)?, rows))
+            Ok(DrawnPage::new(page(site).map_err(template_fault)?, rows))
         })]
     }
 }

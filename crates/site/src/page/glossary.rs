@@ -6,7 +6,7 @@
 use askama::Template;
 
 use super::index::{Site, slug};
-use super::kind::{Draft, Drawn, Kind};
+use super::kind::{Draft, DrawnPage, PageKind};
 use super::prose;
 use super::shell::Shell;
 use super::template_fault;
@@ -30,11 +30,11 @@ struct Term {
 }
 
 /// What the words mean here.
-pub(super) struct Entry;
+pub(super) struct GlossaryPage;
 
-impl Kind for Entry {
+impl PageKind for GlossaryPage {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
-        vec![Draft::new("glossary/index.html", |site| Ok(Drawn::words(page(site).map_err(template_fault)?)))]
+        vec![Draft::new("glossary/index.html", |site| Ok(DrawnPage::words(page(site).map_err(template_fault)?)))]
     }
 }
 

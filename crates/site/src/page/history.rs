@@ -9,7 +9,7 @@ use super::comparison::{RowView, in_short};
 use super::data::hex;
 use super::figure::{self, FigureView};
 use super::index::{Site, slug};
-use super::kind::{Draft, Drawn, Kind, Rows};
+use super::kind::{Draft, DrawnPage, PageKind, Rows};
 use super::number::{self, ABSENT};
 use super::publish::feed::{self, News};
 use super::shell::Shell;
@@ -124,9 +124,9 @@ struct StepView {
 }
 
 /// The page of history.
-pub(super) struct Entry;
+pub(super) struct HistoryPage;
 
-impl Kind for Entry {
+impl PageKind for HistoryPage {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         if site.analysis.history.is_empty() && site.analysis.replications.is_empty() {
             return Vec::new();
@@ -137,7 +137,7 @@ impl Kind for Entry {
                 replications: site.analysis.replications.iter().collect(),
                 ..Rows::default()
             };
-            let mut drawn = Drawn::new(page(site).map_err(template_fault)?, rows);
+            let mut drawn = DrawnPage::new(page(site).map_err(template_fault)?, rows);
             drawn.files.push(feed::atom(site, "History of these measurements", PATH, FEED, news(site)));
             Ok(drawn)
         })]

@@ -10,7 +10,7 @@ use super::address::Addresses;
 use super::figure::FigureView;
 use super::places::Places;
 use super::publish::version::{self, Version};
-use super::{Extras, Sheet};
+use super::{Extras, HashedPage};
 use sparkbench_model::{Origin, within};
 use sparkbench_text::error::Error;
 use sparkbench_verdict::RoundCache;
@@ -77,7 +77,7 @@ pub struct Download {
 }
 
 impl Download {
-    fn of(file: &Sheet) -> Self {
+    fn of(file: &HashedPage) -> Self {
         Self { path: file.page.path.clone(), size: file.page.bytes.len(), sha256: file.sha256.clone() }
     }
 }
@@ -138,7 +138,7 @@ impl<'a> Site<'a> {
     }
 
     /// Notes the files for machines, whose hash names the version.
-    pub fn listed(&mut self, files: &[Arc<Sheet>]) {
+    pub fn listed(&mut self, files: &[Arc<HashedPage>]) {
         self.relist(files.iter().map(|file| Download::of(file)).collect());
     }
 
@@ -149,7 +149,7 @@ impl<'a> Site<'a> {
     }
 
     /// Notes one more.
-    pub fn add_listed(&mut self, file: &Sheet) {
+    pub fn add_listed(&mut self, file: &HashedPage) {
         self.downloads.push(Download::of(file));
     }
 

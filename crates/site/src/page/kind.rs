@@ -19,13 +19,13 @@ use sparkbench_verdict::report::{
 };
 
 /// A kind of page. Adding one is a file and a line in [`super::KINDS`].
-pub trait Kind: Sync {
+pub trait PageKind: Sync {
     /// Every page of this kind that the site has. Cheap: nothing is drawn yet.
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>>;
 }
 
 /// How a page is drawn, once all paths are known.
-pub(crate) type Draw<'a> = Box<dyn Fn(&Site<'a>) -> Result<Drawn<'a>, Error> + Send + Sync + 'a>;
+pub(crate) type Draw<'a> = Box<dyn Fn(&Site<'a>) -> Result<DrawnPage<'a>, Error> + Send + Sync + 'a>;
 
 /// Inputs of a page, apart from its own path.
 pub(crate) type Shows<'a> = Box<dyn Fn(&Site<'a>, &mut Marker) + Send + Sync + 'a>;
@@ -44,7 +44,7 @@ impl<'a> Draft<'a> {
     /// A page at `path`, drawn by `draw`.
     pub fn new(
         path: impl Into<String>,
-        draw: impl Fn(&Site<'a>) -> Result<Drawn<'a>, Error> + Send + Sync + 'a,
+        draw: impl Fn(&Site<'a>) -> Result<DrawnPage<'a>, Error> + Send + Sync + 'a,
     ) -> Self {
         Self { path: path.into(), draw: Box::new(draw), shows: None }
     }
@@ -60,7 +60,7 @@ impl<'a> Draft<'a> {
 
 /// A drawn page: its markup, and the rows of the analysis that it shows, which become `index.json` beside it.
 #[derive(Debug, Clone, Default)]
-pub struct Drawn<'a> {
+pub struct DrawnPage<'a> {
     /// The whole document.
     pub html: String,
     /// What it shows.
@@ -69,7 +69,7 @@ pub struct Drawn<'a> {
     pub files: Vec<Page>,
 }
 
-impl<'a> Drawn<'a> {
+impl<'a> DrawnPage<'a> {
     /// A page that shows these rows.
     pub fn new(html: String, rows: Rows<'a>) -> Self {
         Self { html, rows, files: Vec::new() }

@@ -7,7 +7,7 @@ use askama::Template;
 
 use super::front::Fact;
 use super::index::{Link, Site, run_href};
-use super::kind::{Draft, Drawn, Kind};
+use super::kind::{Draft, DrawnPage, PageKind};
 use super::number;
 use super::places::{Cite, Shown};
 use super::shell::Shell;
@@ -62,14 +62,14 @@ enum RowView {
 }
 
 /// One page for each raw file.
-pub(super) struct Entry;
+pub(super) struct LogPage;
 
-impl Kind for Entry {
+impl PageKind for LogPage {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         let mut drafts = Vec::new();
         for (file, shown) in site.places.files().iter().enumerate() {
             for (part, (path, _)) in shown.parts.iter().enumerate() {
-                let draw = move |site: &Site<'a>| Ok(Drawn::words(page(site, file, part).map_err(template_fault)?));
+                let draw = move |site: &Site<'a>| Ok(DrawnPage::words(page(site, file, part).map_err(template_fault)?));
                 drafts.push(Draft::new(path.clone(), draw).keyed(move |site, marker| shows(site, file, part, marker)));
             }
         }

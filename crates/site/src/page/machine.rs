@@ -7,10 +7,10 @@ use askama::Template;
 
 use super::across::{self, Cells, NOT_NAMED, Ways};
 use super::index::Site;
-use super::kind::{AcrossRows, Draft, Drawn, Kind, Rows};
-use super::sheet::{Cell, Sheet, few, words};
+use super::kind::{AcrossRows, Draft, DrawnPage, PageKind, Rows};
+use super::sheet::{Cell, TableSection, few, words};
 use super::shell::Shell;
-use super::subject::{self, List, Page, Part, ROOT};
+use super::subject::{self, ChartSection, List, ROOT, SubjectPage};
 use super::words::counted;
 use sparkbench_verdict::report::PhysicsReport;
 use sparkbench_verdict::report::across::{Grid, Place, Roofline, Summary};
@@ -19,19 +19,19 @@ use sparkbench_verdict::report::across::{Grid, Place, Roofline, Summary};
 const MOST_FIGURES: usize = 12;
 
 /// One page for each machine, and the list of all.
-pub(super) struct Entry;
+pub(super) struct MachinePage;
 
-impl Kind for Entry {
+impl PageKind for MachinePage {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         subject::drafts("p", &site.analysis.across.machine_summaries, list, |site, summary, path| {
             let of = MachineOf::new(site, summary);
-            Ok(Drawn::new(of.page(site, path)?, of.rows()))
+            Ok(DrawnPage::new(of.page(site, path)?, of.rows()))
         })
     }
 }
 
 /// The page at `p/index.html`.
-fn list<'a>(site: &Site<'a>) -> Result<Drawn<'a>, askama::Error> {
+fn list<'a>(site: &Site<'a>) -> Result<DrawnPage<'a>, askama::Error> {
     let root = "../";
     let ways = Ways::of(site);
     let cells = Cells::of(site, |_| true);
@@ -58,11 +58,11 @@ fn list<'a>(site: &Site<'a>) -> Result<Drawn<'a>, askama::Error> {
             .described("Every machine that was measured: models, engines, cells, runs, highest output."),
         title: "Machines",
         lead: "Every machine that was measured. Its page shows output by input and output length, the roofline and every cell.",
-        sheet: Sheet::new("all", "", "Machines", columns, rows),
+        sheet: TableSection::new("all", "", "Machines", columns, rows),
     }
     .render()?;
     let across = AcrossRows { machine_summaries: summaries.iter().collect(), ..AcrossRows::default() };
-    Ok(Drawn::new(html, Rows { across, ..Rows::default() }))
+    Ok(DrawnPage::new(html, Rows { across, ..Rows::default() }))
 }
 
 /// Parts of a page.
@@ -134,14 +134,14 @@ impl<'a> MachineOf<'a> {
             Some(across::roofline_figure(site, &self.cells, ROOT, id, roof))
         });
         let parts = [
-            Part::new(
+            ChartSection::new(
                 "lengths",
                 "Output by input and output length",
                 "One grid per model, engine and environment. Where lengths were measured at several loads, the square shows the one with the highest output and says which.",
                 self.grids.len(),
                 grids,
             ),
-            Part::new(
+            ChartSection::new(
                 "roofline-title",
                 "Roofline",
                 "Decoding reads the weights and the KV cache in every step, so memory limits it until the batch is large. Ceilings come from data sheets, and from a probe where one ran in the same campaign. The chart says which.",
@@ -168,7 +168,7 @@ impl<'a> MachineOf<'a> {
             counted(s.campaigns.len(), "campaign", "campaigns"),
         );
         let lead = if s.name.is_none() { format!("No file of these runs says where they ran. {lead}") } else { lead };
-        Page {
+        SubjectPage {
             shell: Shell::new(path, format!("{title} – machines – sparkbench"), "machines", site)
                 .described(format!("Output by lengths, roofline and every cell measured on {title}.")),
             folder: "p",

@@ -1,6 +1,6 @@
 //! Pages kept from before: a long-running program draws only the pages that have changed.
 //!
-//! In:  a draft and its data.  Out: its [`Sheet`]s, drawn now or kept from before. Both are the same.
+//! In:  a draft and its data.  Out: its [`HashedPage`]s, drawn now or kept from before. Both are the same.
 //! Not here: which pages can be kept. A draft names everything that it shows ([`Draft::keyed`]). A draft that does not is drawn each time.
 
 use std::collections::BTreeMap;
@@ -21,14 +21,14 @@ use sparkbench_verdict::mark::{Mark, Marker};
 
 /// A finished file of the site with its hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sheet {
+pub struct HashedPage {
     /// The file.
     pub page: Page,
     /// SHA-256 of its bytes, lower-case hexadecimal.
     pub sha256: String,
 }
 
-impl Sheet {
+impl HashedPage {
     /// Hashes a file.
     pub fn new(page: Page) -> Arc<Self> {
         let sha256 = hex(&page.bytes);
@@ -37,7 +37,7 @@ impl Sheet {
 }
 
 /// A page with the files beside it, under the mark of what it shows.
-type CachedPage = (Mark, Vec<Arc<Sheet>>);
+type CachedPage = (Mark, Vec<Arc<HashedPage>>);
 
 /// Parts made from the whole site, which take longer than the pages that one run changes.
 #[derive(Debug, Clone)]
@@ -45,9 +45,9 @@ pub(super) struct Late {
     /// The version that the site said it is.
     pub version: Version,
     /// The files of that version.
-    pub frozen: Vec<Arc<Sheet>>,
+    pub frozen: Vec<Arc<HashedPage>>,
     /// The site in one file, where there is one.
-    pub bundle: Option<Arc<Sheet>>,
+    pub bundle: Option<Arc<HashedPage>>,
 }
 
 /// Pages of before, by path.
@@ -68,7 +68,12 @@ impl Memory {
     }
 
     /// The page of a draft with the files beside it. A kept page keeps its stamp unless `stamped`.
-    pub(super) fn draw<'a>(&self, site: &Site<'a>, draft: &Draft<'a>, stamped: bool) -> Result<Vec<Arc<Sheet>>, Error> {
+    pub(super) fn draw<'a>(
+        &self,
+        site: &Site<'a>,
+        draft: &Draft<'a>,
+        stamped: bool,
+    ) -> Result<Vec<Arc<HashedPage>>, Error> {
         let Some(shows) = &draft.shows else { return draw(site, draft) };
         let mut marker = Marker::default();
         shows(site, &mut marker);
@@ -103,17 +108,18 @@ impl Memory {
 }
 
 /// A page as it was drawn before, with the version and the archives of today in its foot.
-fn stamp_anew(site: &Site<'_>, path: &str, sheets: &[Arc<Sheet>]) -> Result<Vec<Arc<Sheet>>, Error> {
+fn stamp_anew(site: &Site<'_>, path: &str, sheets: &[Arc<HashedPage>]) -> Result<Vec<Arc<HashedPage>>, Error> {
     let stamp = Stamp::new(path, site).render().map_err(template_fault)?;
-    let anew = |sheet: &Arc<Sheet>| match stamp::anew(&sheet.page.bytes, &stamp).filter(|_| sheet.page.path == path) {
-        Some(bytes) => Sheet::new(Page::new(path, bytes)),
-        None => Arc::clone(sheet),
-    };
+    let anew =
+        |sheet: &Arc<HashedPage>| match stamp::anew(&sheet.page.bytes, &stamp).filter(|_| sheet.page.path == path) {
+            Some(bytes) => HashedPage::new(Page::new(path, bytes)),
+            None => Arc::clone(sheet),
+        };
     Ok(sheets.iter().map(anew).collect())
 }
 
 /// Draws a page, with the files beside it.
-pub(super) fn draw<'a>(site: &Site<'a>, draft: &Draft<'a>) -> Result<Vec<Arc<Sheet>>, Error> {
+pub(super) fn draw<'a>(site: &Site<'a>, draft: &Draft<'a>) -> Result<Vec<Arc<HashedPage>>, Error> {
     let drawn = (draft.draw)(site)?;
     let (html, figures) = match save::wanted(site, &draft.path) {
         true => save::figures(&draft.path, &drawn.html),
@@ -123,5 +129,5 @@ pub(super) fn draw<'a>(site: &Site<'a>, draft: &Draft<'a>) -> Result<Vec<Arc<She
     pages.extend(figures);
     pages.extend(kind::beside(&draft.path, &drawn.rows).transpose()?);
     pages.extend(drawn.files);
-    Ok(pages.into_iter().map(Sheet::new).collect())
+    Ok(pages.into_iter().map(HashedPage::new).collect())
 }

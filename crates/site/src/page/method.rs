@@ -6,7 +6,7 @@ use askama::Template;
 
 use super::calibration::{self, CampaignView};
 use super::index::{Link, Site};
-use super::kind::{Draft, Drawn, Kind};
+use super::kind::{Draft, DrawnPage, PageKind};
 use super::number::{count, plain};
 use super::prose;
 use super::shell::Shell;
@@ -59,11 +59,11 @@ struct MetricRow {
 }
 
 /// Formulas, rules and limits.
-pub(super) struct Entry;
+pub(super) struct MethodPage;
 
-impl Kind for Entry {
+impl PageKind for MethodPage {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
-        vec![Draft::new("method/index.html", |site| Ok(Drawn::words(page(site)?)))]
+        vec![Draft::new("method/index.html", |site| Ok(DrawnPage::words(page(site)?)))]
     }
 }
 

@@ -7,7 +7,7 @@ use askama::Template;
 
 use super::front::Fact;
 use super::index::{Link, Site};
-use super::kind::{Draft, Drawn, Kind};
+use super::kind::{Draft, DrawnPage, PageKind};
 use super::shell::Shell;
 use super::template_fault;
 use super::words::{Badge, counted};
@@ -82,9 +82,9 @@ pub(super) fn lost(site: &Site<'_>) -> Option<LostRuns> {
 }
 
 /// One page for each missing run.
-pub(super) struct Entry;
+pub(super) struct MissingRunsPage;
 
-impl Kind for Entry {
+impl PageKind for MissingRunsPage {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         let mut drafts: Vec<Draft<'a>> = Vec::new();
         let known = |name: &str| site.analysis.campaigns.iter().any(|campaign| campaign.name == name);
@@ -93,7 +93,7 @@ impl Kind for Entry {
                 let path = path(&run.id);
                 if may_have_page(site, run) && drafts.iter().all(|draft| !draft.path.eq_ignore_ascii_case(&path)) {
                     drafts.push(Draft::new(path, move |site| {
-                        Ok(Drawn::words(page(site, &course.campaign, run).map_err(template_fault)?))
+                        Ok(DrawnPage::words(page(site, &course.campaign, run).map_err(template_fault)?))
                     }));
                 }
             }

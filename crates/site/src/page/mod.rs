@@ -79,7 +79,7 @@ use rayon::iter::{
 pub use badge::svg as badge;
 pub use earlier::earlier;
 pub use export::json as analysis_json;
-pub use memory::{Memory, Sheet};
+pub use memory::{HashedPage, Memory};
 pub use others::Others;
 pub use package::{columns_of_comparisons, header as csv_columns};
 pub use prose::CONSTANTS;
@@ -131,7 +131,7 @@ pub struct Extras {
     /// Address of the site, and its earlier content.
     pub publication: Publication,
     /// Ready files of other rooms (`data/runs.csv`, `data/requests.parquet`): listed and written as they are.
-    pub extra_files: Vec<Arc<Sheet>>,
+    pub extra_files: Vec<Arc<HashedPage>>,
 }
 
 /// What a trap is about, whether or not it fired anywhere.
@@ -150,29 +150,29 @@ pub struct TrapAbout {
 }
 
 /// Every kind of page. The navigation and the pages themselves link to what these list.
-pub static KINDS: &[&dyn kind::Kind] = &[
-    &front::Entry,
-    &campaign::Entry,
-    &pair::Entry,
-    &cell::Entry,
-    &telemetry::Entry,
-    &run::Entry,
-    &log::Entry,
-    &missing_runs::Entry,
-    &traps::Entry,
-    &model::Entry,
-    &machine::Entry,
-    &engines::Entry,
-    &agreement::Entry,
-    &cost::Entry,
-    &history::Entry,
-    &method::Entry,
-    &glossary::Entry,
-    &charts::Entry,
-    &docs::Entry,
-    &data::Entry,
-    &publish::versions::Entry,
-    &publish::lost::Entry,
+pub static KINDS: &[&dyn kind::PageKind] = &[
+    &front::FrontPage,
+    &campaign::CampaignPage,
+    &pair::PairPage,
+    &cell::CellPage,
+    &telemetry::TelemetryPage,
+    &run::RunPage,
+    &log::LogPage,
+    &missing_runs::MissingRunsPage,
+    &traps::TrapsPage,
+    &model::ModelPage,
+    &machine::MachinePage,
+    &engines::EnginesPage,
+    &agreement::AgreementPage,
+    &cost::CostPage,
+    &history::HistoryPage,
+    &method::MethodPage,
+    &glossary::GlossaryPage,
+    &charts::ChartsPage,
+    &docs::DocsPage,
+    &data::DataPage,
+    &publish::versions::VersionsPage,
+    &publish::lost::LostPage,
 ];
 
 /// Renders the whole site.
@@ -190,7 +190,12 @@ pub fn render(analysis: &Analysis, extras: &Extras) -> Result<Vec<Page>, Error> 
 /// longer than everything else.
 ///
 /// Fails like [`render`].
-pub fn again(analysis: &Analysis, extras: &Extras, memory: &mut Memory, whole: bool) -> Result<Vec<Arc<Sheet>>, Error> {
+pub fn again(
+    analysis: &Analysis,
+    extras: &Extras,
+    memory: &mut Memory,
+    whole: bool,
+) -> Result<Vec<Arc<HashedPage>>, Error> {
     let earlier = memory.late().filter(|_| !whole);
     let stamped = earlier.is_none();
     let figures = Some(memory.figures());
@@ -205,10 +210,10 @@ pub fn again(analysis: &Analysis, extras: &Extras, memory: &mut Memory, whole: b
 fn sheets<'a>(
     analysis: &'a Analysis,
     extras: &'a Extras,
-    draw: impl Fn(&index::Site<'a>, &kind::Draft<'a>) -> Result<Vec<Arc<Sheet>>, Error> + Sync,
+    draw: impl Fn(&index::Site<'a>, &kind::Draft<'a>) -> Result<Vec<Arc<HashedPage>>, Error> + Sync,
     figures: Option<&'a RoundCache<Arc<figure::FigureView>>>,
     earlier: Option<&memory::Late>,
-) -> Result<(Vec<Arc<Sheet>>, memory::Late), Error> {
+) -> Result<(Vec<Arc<HashedPage>>, memory::Late), Error> {
     let mut site = index::Site::new(analysis, extras)?;
     site.figures = figures;
     let mut sheets = downloads(&site)?;
@@ -220,10 +225,10 @@ fn sheets<'a>(
     let version = site.version.clone();
     site.pages(drafts.iter().map(|draft| draft.path.clone()).chain([version.path()]));
     site.prose = study::weave_all(&site)?;
-    let drawn: Vec<Vec<Arc<Sheet>>> =
+    let drawn: Vec<Vec<Arc<HashedPage>>> =
         drafts.par_iter().with_max_len(1).map(|draft| draw(&site, draft)).collect::<Result<_, Error>>()?;
     sheets.extend(drawn.into_iter().flatten());
-    sheets.extend(publish::files(&site).into_iter().map(Sheet::new));
+    sheets.extend(publish::files(&site).into_iter().map(HashedPage::new));
     let frozen = match earlier {
         Some(earlier) => earlier.frozen.clone(),
         None => freeze(&site, &sheets)?,
@@ -231,13 +236,13 @@ fn sheets<'a>(
     sheets.extend(frozen.iter().cloned());
     let bundle = match earlier {
         Some(earlier) => earlier.bundle.clone(),
-        None => bundle::of(&sheets)?.map(Sheet::new),
+        None => bundle::of(&sheets)?.map(HashedPage::new),
     };
     if let Some(bundle) = &bundle {
         bundle::put(&mut site, &mut sheets, Arc::clone(bundle))?;
     }
     let hashes = sheets.iter().map(|sheet| (sheet.page.path.as_str(), sheet.sha256.as_str()));
-    sheets.push(Sheet::new(export::sums(hashes, &extras.publication.earlier)));
+    sheets.push(HashedPage::new(export::sums(hashes, &extras.publication.earlier)));
     sheets.sort_by(|a, b| a.page.path.cmp(&b.page.path));
     match sheets.windows(2).find(|pair| pair[0].page.path == pair[1].page.path) {
         Some(pair) => Err(Error::archive(format!("two files of the site want the path '{}'", pair[0].page.path))),
@@ -246,7 +251,7 @@ fn sheets<'a>(
 }
 
 /// The files of this version. None where it was published before.
-fn freeze(site: &index::Site<'_>, sheets: &[Arc<Sheet>]) -> Result<Vec<Arc<Sheet>>, Error> {
+fn freeze(site: &index::Site<'_>, sheets: &[Arc<HashedPage>]) -> Result<Vec<Arc<HashedPage>>, Error> {
     if publish::version::is_published(site, &site.version) {
         return Ok(Vec::new());
     }
@@ -254,7 +259,7 @@ fn freeze(site: &index::Site<'_>, sheets: &[Arc<Sheet>]) -> Result<Vec<Arc<Sheet
     let found = found.map_or(&[][..], |sheet| &sheet.page.bytes);
     let report = report(site.analysis, site.extras, &site.downloads, Some(&site.version))?;
     let frozen = publish::version::freeze(&site.version, report, found)?;
-    Ok(frozen.into_iter().map(Sheet::new).collect())
+    Ok(frozen.into_iter().map(HashedPage::new).collect())
 }
 
 /// The whole report as one HTML file that needs nothing beside it: the answer, every campaign, traps and method as parts
@@ -290,16 +295,16 @@ fn report(
 }
 
 /// Files for machines, by path.
-fn downloads(site: &index::Site<'_>) -> Result<Vec<Arc<Sheet>>, Error> {
+fn downloads(site: &index::Site<'_>) -> Result<Vec<Arc<HashedPage>>, Error> {
     // Each is one long text, written by one thread.
     let (json, (table, report)) = rayon::join(
         || export::json(site.analysis),
         || rayon::join(|| export::comparisons(site.analysis), || markdown::page(site)),
     );
-    let mut sheets: Vec<Arc<Sheet>> = [json?, table?, report].into_par_iter().map(Sheet::new).collect();
+    let mut sheets: Vec<Arc<HashedPage>> = [json?, table?, report].into_par_iter().map(HashedPage::new).collect();
     sheets.extend(site.extras.extra_files.iter().map(Arc::clone));
     sheets.sort_by(|a, b| a.page.path.cmp(&b.page.path));
-    sheets.push(Sheet::new(package::page(site, &sheets)?));
+    sheets.push(HashedPage::new(package::page(site, &sheets)?));
     sheets.sort_by(|a, b| a.page.path.cmp(&b.page.path));
     Ok(sheets)
 }

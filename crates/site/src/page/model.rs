@@ -7,10 +7,10 @@ use askama::Template;
 
 use super::across::{self, Cells, Ways};
 use super::index::Site;
-use super::kind::{AcrossRows, Draft, Drawn, Kind, Rows};
-use super::sheet::{Cell, Sheet, few, words};
+use super::kind::{AcrossRows, Draft, DrawnPage, PageKind, Rows};
+use super::sheet::{Cell, TableSection, few, words};
 use super::shell::Shell;
-use super::subject::{self, List, Page, Part, ROOT};
+use super::subject::{self, ChartSection, List, ROOT, SubjectPage};
 use super::words::counted;
 use sparkbench_verdict::report::across::{Frontier, MemoryStack, Place, Summary, Sweep};
 
@@ -18,19 +18,19 @@ use sparkbench_verdict::report::across::{Frontier, MemoryStack, Place, Summary, 
 const MOST_FIGURES: usize = 8;
 
 /// One page for each model, and the list of all.
-pub(super) struct Entry;
+pub(super) struct ModelPage;
 
-impl Kind for Entry {
+impl PageKind for ModelPage {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         subject::drafts("m", &site.analysis.across.model_summaries, list, |site, summary, path| {
             let of = ModelOf::new(site, summary);
-            Ok(Drawn::new(of.page(site, path)?, of.rows()))
+            Ok(DrawnPage::new(of.page(site, path)?, of.rows()))
         })
     }
 }
 
 /// The page at `m/index.html`.
-fn list<'a>(site: &Site<'a>) -> Result<Drawn<'a>, askama::Error> {
+fn list<'a>(site: &Site<'a>) -> Result<DrawnPage<'a>, askama::Error> {
     let root = "../";
     let summaries = &site.analysis.across.model_summaries;
     let ways = Ways::of(site);
@@ -65,11 +65,11 @@ fn list<'a>(site: &Site<'a>) -> Result<Drawn<'a>, askama::Error> {
             .described("Every model that was measured: machines, engines, cells, runs, highest output."),
         title: "Models",
         lead: "Every model that was measured, by the label of its campaigns. Its page shows output against load, waiting times, memory and every cell.",
-        sheet: Sheet::new("all", "", "Models", columns, rows),
+        sheet: TableSection::new("all", "", "Models", columns, rows),
     }
     .render()?;
     let across = AcrossRows { model_summaries: summaries.iter().collect(), ..AcrossRows::default() };
-    Ok(Drawn::new(html, Rows { across, ..Rows::default() }))
+    Ok(DrawnPage::new(html, Rows { across, ..Rows::default() }))
 }
 
 /// Parts of a page.
@@ -123,21 +123,21 @@ impl<'a> ModelOf<'a> {
             Some(across::memory_figure(site, &self.cells, ROOT, id, stack))
         });
         let parts = [
-            Part::new(
+            ChartSection::new(
                 "load",
                 "Throughput against load",
                 "Cells with the same machine, precision and lengths at several loads, one line per environment and engine. Lines of different campaigns were not run in turns, so their distance is no verdict.",
                 self.sweeps.len(),
                 loads,
             ),
-            Part::new(
+            ChartSection::new(
                 "trade-off",
                 "What a user waits for, against what the machine gives",
                 "The same cells. A point is on the front when no other is at least as good both ways and better one way. Means of the runs decide.",
                 self.frontiers.len(),
                 trades,
             ),
-            Part::new(
+            ChartSection::new(
                 "memory",
                 "Where the memory goes",
                 "Weights and KV cache as the runs tell them, of the peak in use or of the device. What no run tells is named, not guessed.",
@@ -165,7 +165,7 @@ impl<'a> ModelOf<'a> {
             counted(s.cells, "cell", "cells"),
             counted(s.campaigns.len(), "campaign", "campaigns"),
         );
-        Page {
+        SubjectPage {
             shell: Shell::new(path, format!("{name} – models – sparkbench"), "models", site)
                 .described(format!("Throughput against load, latency, memory and every cell of {name}.")),
             folder: "m",

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::data::about;
 use super::index::Site;
-use super::{Page, Sheet, export};
+use super::{HashedPage, Page, export};
 use sparkbench_model::column::{Meaning, meaning};
 use sparkbench_text::error::Error;
 use sparkbench_verdict::report::CampaignReport;
@@ -18,7 +18,7 @@ use sparkbench_verdict::report::CampaignReport;
 pub(super) const PATH: &str = "data/datapackage.json";
 
 /// The package over these files.
-pub(super) fn page(site: &Site<'_>, files: &[Arc<Sheet>]) -> Result<Page, Error> {
+pub(super) fn page(site: &Site<'_>, files: &[Arc<HashedPage>]) -> Result<Page, Error> {
     let campaigns = &site.analysis.campaigns;
     let title = match campaigns.as_slice() {
         [one] => one.title.clone(),
@@ -68,7 +68,7 @@ fn source(campaign: &CampaignReport) -> Value {
     })
 }
 
-fn resource(sheet: &Sheet) -> Value {
+fn resource(sheet: &HashedPage) -> Value {
     let file = &sheet.page;
     let name = file.path.strip_prefix("data/").unwrap_or(&file.path);
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension).to_lowercase();
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_csv_tells_its_columns_with_unit_and_direction() {
-        let value = resource(&Sheet::new(Page::new("data/x.csv", "id,ttft_ms,oddity\r\na,1,2\r\n")));
+        let value = resource(&HashedPage::new(Page::new("data/x.csv", "id,ttft_ms,oddity\r\na,1,2\r\n")));
         let fields = value["schema"]["fields"].as_array().unwrap();
         assert_eq!(
             fields[1],

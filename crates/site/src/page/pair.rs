@@ -8,7 +8,7 @@ use super::campaign::{cell, rank};
 use super::comparison::{Account, RowView, in_short};
 use super::figure::{self, FigureView};
 use super::index::{Link, Site, slug};
-use super::kind::{Draft, Drawn, Kind, Rows};
+use super::kind::{Draft, DrawnPage, PageKind, Rows};
 use super::number::plain;
 use super::shell::Shell;
 use super::stable::GridView;
@@ -89,9 +89,9 @@ pub(super) struct QuestionView {
 pub(super) type Anchored<'s, 'a> = (&'s str, &'a Comparison);
 
 /// One page for each pair.
-pub(super) struct Entry;
+pub(super) struct PairPage;
 
-impl Kind for Entry {
+impl PageKind for PairPage {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         let mut drafts = Vec::new();
         for ([campaign, baseline, candidate], path) in site.pair_pages() {
@@ -106,7 +106,7 @@ impl Kind for Entry {
                     ..Rows::default()
                 };
                 let html = page(site, report, &own, (&baseline, &candidate), &members).map_err(template_fault)?;
-                Ok(Drawn::new(html, rows))
+                Ok(DrawnPage::new(html, rows))
             }));
         }
         drafts

@@ -7,7 +7,7 @@ use super::course::{self, GateRow, Tail};
 use super::figure::{self, FigureView};
 use super::front::{self, Fact, TrapStrip};
 use super::index::{Link, Site, run_href};
-use super::kind::{Draft, Drawn, Kind, Rows};
+use super::kind::{Draft, DrawnPage, PageKind, Rows};
 use super::machines::{self, Machines};
 use super::number::{self, ABSENT, plain_or};
 use super::shell::Shell;
@@ -103,9 +103,9 @@ struct Figure {
 }
 
 /// One page for each run.
-pub(super) struct Entry;
+pub(super) struct RunPage;
 
-impl Kind for Entry {
+impl PageKind for RunPage {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         let mut drafts = Vec::new();
         for campaign in &site.analysis.campaigns {
@@ -116,7 +116,7 @@ impl Kind for Entry {
                 drafts.push(
                     Draft::new(format!("r/{}/index.html", run.id), move |site| {
                         let html = page(site, run, before, after).map_err(template_fault)?;
-                        Ok(Drawn::new(html, Rows { runs: vec![run], ..Rows::default() }))
+                        Ok(DrawnPage::new(html, Rows { runs: vec![run], ..Rows::default() }))
                     })
                     .keyed(move |site, marker| shows(site, run, before, after, marker)),
                 );

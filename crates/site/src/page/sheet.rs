@@ -1,6 +1,6 @@
 //! Tables of cells: a row each, figures with their intervals, every row leading to its source.
 //!
-//! In:  columns and cells of text.  Out: [`Sheet`], shown by `templates/sheet.html`.
+//! In:  columns and cells of text.  Out: [`TableSection`], shown by `templates/sheet.html`.
 //! Not here: which rows a page has.
 
 use super::index::Link;
@@ -24,7 +24,7 @@ const MOST_ROWS: usize = 400;
 
 /// A table with its heading.
 #[derive(Debug, Clone)]
-pub(super) struct Sheet {
+pub(super) struct TableSection {
     /// Anchor.
     pub id: String,
     /// Heading of the section. None where a section has its own.
@@ -41,7 +41,7 @@ pub(super) struct Sheet {
     pub more: usize,
 }
 
-impl Sheet {
+impl TableSection {
     /// A table. Rows beyond the limit of a page are counted.
     pub(super) fn new(id: &str, heading: &str, caption: &str, columns: Vec<Column>, mut rows: Vec<Vec<Cell>>) -> Self {
         let more = rows.len().saturating_sub(MOST_ROWS);

@@ -11,9 +11,9 @@ use super::across::{self, Cells, RunList};
 use super::figure::FigureView;
 use super::front::{self, TrapStrip};
 use super::index::Site;
-use super::kind::{Draft, Drawn};
+use super::kind::{Draft, DrawnPage};
 use super::number;
-use super::sheet::{Cell, Column, Sheet, figures};
+use super::sheet::{Cell, Column, TableSection, figures};
 use super::shell::Shell;
 use super::template_fault;
 use sparkbench_model::FactConflict;
@@ -26,7 +26,7 @@ pub(super) const ROOT: &str = "../../";
 /// The page of one model or machine.
 #[derive(Template)]
 #[template(path = "subject.html")]
-pub(super) struct Page {
+pub(super) struct SubjectPage {
     /// Head and foot.
     pub shell: Shell,
     /// Folder of the list of all.
@@ -42,11 +42,11 @@ pub(super) struct Page {
     /// Facts about it that do not ship, and what they contradict.
     pub facts: Vec<String>,
     /// Charts.
-    pub parts: Vec<Part>,
+    pub parts: Vec<ChartSection>,
     /// Missing charts, and why.
     pub absent: Vec<String>,
     /// Everything measured.
-    pub measured: Sheet,
+    pub measured: TableSection,
     /// By campaign.
     pub runs: Vec<RunList>,
 }
@@ -62,11 +62,11 @@ pub(super) struct List {
     /// Notes that a reader needs first.
     pub lead: &'static str,
     /// A row each.
-    pub sheet: Sheet,
+    pub sheet: TableSection,
 }
 
 /// A part of the page: charts of one kind.
-pub(super) struct Part {
+pub(super) struct ChartSection {
     /// Anchor.
     pub id: &'static str,
     pub heading: &'static str,
@@ -78,7 +78,7 @@ pub(super) struct Part {
     pub more: usize,
 }
 
-impl Part {
+impl ChartSection {
     /// A part with as many charts as fit on a page. Absent without any.
     pub(super) fn new(
         id: &'static str,
@@ -103,10 +103,10 @@ pub(super) fn charts<T>(
 }
 
 /// Draws the list of all, which is one folder below the site.
-type DrawList<'a> = fn(&Site<'a>) -> Result<Drawn<'a>, askama::Error>;
+type DrawList<'a> = fn(&Site<'a>) -> Result<DrawnPage<'a>, askama::Error>;
 
 /// Draws the page of one at its path.
-type DrawOne<'a> = fn(&Site<'a>, &'a Summary, &str) -> Result<Drawn<'a>, askama::Error>;
+type DrawOne<'a> = fn(&Site<'a>, &'a Summary, &str) -> Result<DrawnPage<'a>, askama::Error>;
 
 /// The list of all and a page each, below `folder`. Nothing where there is none.
 pub(super) fn drafts<'a>(

@@ -9,11 +9,11 @@ use askama::Template;
 
 use super::figure::FigureView;
 use super::index::{Link, Site, run_href};
-use super::kind::{Draft, Drawn, Kind};
+use super::kind::{Draft, DrawnPage, PageKind};
 use super::number::{self, ABSENT};
 use super::shell::Shell;
 use super::template_fault;
-use crate::chart::series::{Line, Track};
+use crate::chart::series::{SeriesLine, Track};
 use crate::chart::timeline_heatmap::{self, HeatRow};
 use crate::chart::{Series, TimelineHeatmap};
 use sparkbench_model::within;
@@ -54,14 +54,14 @@ struct RunRow {
 }
 
 /// One page for each campaign with telemetry.
-pub(super) struct Entry;
+pub(super) struct TelemetryPage;
 
-impl Kind for Entry {
+impl PageKind for TelemetryPage {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         let campaigns = site.analysis.campaigns.iter().filter(|campaign| !courses(site, campaign).is_empty());
         let draft = |campaign: &'a CampaignReport| {
             Draft::new(path(&campaign.name), move |site| {
-                Ok(Drawn::words(page(site, campaign).map_err(template_fault)?))
+                Ok(DrawnPage::words(page(site, campaign).map_err(template_fault)?))
             })
         };
         campaigns.map(draft).collect()
@@ -187,7 +187,7 @@ fn strip(courses: &[&CourseReport], known: &[(&str, &str, &str)]) -> Option<Figu
         unit: (*unit).to_owned(),
         lines: PARTS
             .iter()
-            .map(|(part, read)| Line {
+            .map(|(part, read)| SeriesLine {
                 label: (*part).to_owned(),
                 points: courses
                     .iter()

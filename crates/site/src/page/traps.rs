@@ -5,7 +5,7 @@ use askama::Template;
 use super::TrapAbout;
 use super::docs;
 use super::index::{Link, Site, overall, run_href};
-use super::kind::{Draft, Drawn, Kind, Rows};
+use super::kind::{Draft, DrawnPage, PageKind, Rows};
 use super::prose;
 use super::run::place;
 use super::shell::Shell;
@@ -127,18 +127,18 @@ struct EvidenceView {
 }
 
 /// Every trap, with what it said.
-pub(super) struct Entry;
+pub(super) struct TrapsPage;
 
-impl Kind for Entry {
+impl PageKind for TrapsPage {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         let all = Draft::new("traps/index.html", |site| {
             let rows = Rows { traps: site.analysis.traps.iter().collect(), ..Rows::default() };
-            Ok(Drawn::new(page(site).map_err(template_fault)?, rows))
+            Ok(DrawnPage::new(page(site).map_err(template_fault)?, rows))
         });
         let own = known(site).into_iter().map(|trap| {
             Draft::new(own_path(trap.id), move |site| {
                 let traps = site.analysis.traps.iter().filter(|report| report.id == trap.id).collect();
-                Ok(Drawn::new(own(site, &trap).map_err(template_fault)?, Rows { traps, ..Rows::default() }))
+                Ok(DrawnPage::new(own(site, &trap).map_err(template_fault)?, Rows { traps, ..Rows::default() }))
             })
         });
         std::iter::once(all).chain(own).collect()

@@ -51,7 +51,7 @@ pub struct Changes {
 ///
 /// # Errors
 /// When a file cannot be written or removed. Completed steps are recorded, and the next update continues from there.
-pub fn update(dir: &Path, sheets: &[Arc<Sheet>], written: &mut Written) -> Result<Changes, Error> {
+pub fn update(dir: &Path, sheets: &[Arc<HashedPage>], written: &mut Written) -> Result<Changes, Error> {
     if written.0.is_empty() || !is_ours(dir) {
         written.0.clear();
         let pages: Vec<Page> = sheets.iter().map(|sheet| sheet.page.clone()).collect();
@@ -60,12 +60,13 @@ pub fn update(dir: &Path, sheets: &[Arc<Sheet>], written: &mut Written) -> Resul
         return Ok(Changes { written: sheets.len(), removed: 0, others });
     }
     let dir = settle(dir)?;
-    let stale: Vec<&Arc<Sheet>> = sheets.par_iter().filter(|sheet| !is_there(&dir, sheet, written)).collect();
-    let is_new = |sheet: &Sheet| !written.0.contains_key(&sheet.page.path);
-    let (new, changed): (Vec<&Arc<Sheet>>, Vec<&Arc<Sheet>>) = stale.iter().partition(|sheet| is_new(sheet));
-    let changed: Vec<&Arc<Sheet>> = changed.into_iter().filter(|sheet| sheet.page.path != LAST).collect();
-    let is_last = |sheet: &&Arc<Sheet>| sheet.page.path == LAST && (!new.is_empty() || !is_there(&dir, sheet, written));
-    let last: Vec<&Arc<Sheet>> = sheets.iter().filter(is_last).collect();
+    let stale: Vec<&Arc<HashedPage>> = sheets.par_iter().filter(|sheet| !is_there(&dir, sheet, written)).collect();
+    let is_new = |sheet: &HashedPage| !written.0.contains_key(&sheet.page.path);
+    let (new, changed): (Vec<&Arc<HashedPage>>, Vec<&Arc<HashedPage>>) = stale.iter().partition(|sheet| is_new(sheet));
+    let changed: Vec<&Arc<HashedPage>> = changed.into_iter().filter(|sheet| sheet.page.path != LAST).collect();
+    let is_last =
+        |sheet: &&Arc<HashedPage>| sheet.page.path == LAST && (!new.is_empty() || !is_there(&dir, sheet, written));
+    let last: Vec<&Arc<HashedPage>> = sheets.iter().filter(is_last).collect();
     let gone = vanished(sheets, written);
     let touched =
         || new.iter().chain(&changed).map(|sheet| sheet.page.path.as_str()).chain(gone.iter().map(String::as_str));
@@ -105,7 +106,7 @@ fn is_edited(dir: &Path, path: &str, written: &Written) -> bool {
 }
 
 /// Fails where somebody else's file stands in the place of a page that we never wrote. The same bytes are no loss.
-fn make_way(dir: &Path, new: &[&Arc<Sheet>]) -> Result<(), Error> {
+fn make_way(dir: &Path, new: &[&Arc<HashedPage>]) -> Result<(), Error> {
     for sheet in new {
         let path = plain(dir, &sheet.page.path)?;
         let is_same = || fs::read(&path).is_ok_and(|bytes| bytes == sheet.page.bytes);
@@ -117,7 +118,7 @@ fn make_way(dir: &Path, new: &[&Arc<Sheet>]) -> Result<(), Error> {
 }
 
 /// Lists what is there and what comes, before it comes.
-fn list(dir: &Path, new: &[&Arc<Sheet>], written: &Written) -> Result<(), Error> {
+fn list(dir: &Path, new: &[&Arc<HashedPage>], written: &Written) -> Result<(), Error> {
     let path = plain(dir, LAST)?;
     // Versions that were published are in the list and not among the files of this site.
     let old = read_plain(&path).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
@@ -138,25 +139,25 @@ fn forget(path: &str, written: &mut Written) {
     }
 }
 
-fn state(sheet: &Sheet) -> (String, u64) {
+fn state(sheet: &HashedPage) -> (String, u64) {
     (sheet.sha256.clone(), sheet.page.bytes.len() as u64)
 }
 
 /// Whether the folder holds the file already: we wrote it, and it still has its size.
-fn is_there(dir: &Path, sheet: &Sheet, written: &Written) -> bool {
+fn is_there(dir: &Path, sheet: &HashedPage, written: &Written) -> bool {
     let known = written.0.get(&sheet.page.path).is_some_and(|(hash, _)| *hash == sheet.sha256);
     known
         && fs::symlink_metadata(dir.join(&sheet.page.path))
             .is_ok_and(|meta| meta.is_file() && meta.len() == sheet.page.bytes.len() as u64)
 }
 
-fn vanished(sheets: &[Arc<Sheet>], written: &Written) -> Vec<String> {
+fn vanished(sheets: &[Arc<HashedPage>], written: &Written) -> Vec<String> {
     let now: std::collections::BTreeSet<&str> = sheets.iter().map(|sheet| sheet.page.path.as_str()).collect();
     written.0.keys().filter(|path| !now.contains(path.as_str())).cloned().collect()
 }
 
 /// Writes these in parallel and records what was written. If several fail, the first error is reported.
-fn put_all(dir: &Path, sheets: &[&Arc<Sheet>], written: &mut Written) -> Result<(), Error> {
+fn put_all(dir: &Path, sheets: &[&Arc<HashedPage>], written: &mut Written) -> Result<(), Error> {
     let done: Vec<Result<(), Error>> =
         sheets.par_iter().map(|sheet| put(dir, &sheet.page.path, &sheet.page.bytes)).collect();
     for (sheet, done) in sheets.iter().zip(&done) {
@@ -211,10 +212,10 @@ mod tests {
         Folder::new(&format!("update-{name}"))
     }
 
-    fn site(files: &[(&str, &str)]) -> Vec<Arc<Sheet>> {
+    fn site(files: &[(&str, &str)]) -> Vec<Arc<HashedPage>> {
         let mark = format!("{{\"schema\":\"{}\"}}", sparkbench_verdict::report::SCHEMA);
         let own = [(MARK, mark.as_str()), (LAST, "")];
-        own.iter().chain(files).map(|(path, text)| Sheet::new(Page::new(*path, *text))).collect()
+        own.iter().chain(files).map(|(path, text)| HashedPage::new(Page::new(*path, *text))).collect()
     }
 
     fn read(dir: &Path, path: &str) -> Option<String> {

@@ -1,6 +1,6 @@
 //! Counting draws of pooled requests about several order statistics at once.
 //!
-//! In:  the random words of one resample, run by run, and the windows seen from that run ([`Share`]).
+//! In:  the random words of one resample, run by run, and the windows seen from that run ([`WindowShare`]).
 //! Out: draws below each window, counts of each rank inside, and order statistics from these.
 //! Not here: where the windows are placed (`windowed`).
 //!
@@ -25,7 +25,7 @@ const DENSE: u64 = 1 << 29;
 
 /// Where the windows lie among the words of one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Share<const N: usize> {
+pub(super) struct WindowShare<const N: usize> {
     /// First word that is not below each window. `1 << 32` when all are.
     from: [u64; N],
     /// The windows that hold any word of this run, one of them repeated for each that holds none. `None` when
@@ -34,14 +34,14 @@ pub(super) struct Share<const N: usize> {
     dense: bool,
 }
 
-impl<const N: usize> Share<N> {
+impl<const N: usize> WindowShare<N> {
     /// From the first word of each window and the first one above it, at most `1 << 32`.
     #[inline(always)]
-    pub(super) fn new(bounds: [[u64; 2]; N]) -> Share<N> {
+    pub(super) fn new(bounds: [[u64; 2]; N]) -> WindowShare<N> {
         let window = |[lo, end]: [u64; 2]| (lo < end).then(|| Window { lo: lo as u32, span: (end - lo - 1) as u32 });
         let inside = bounds.into_iter().find_map(window).map(|any| bounds.map(|b| window(b).unwrap_or(any)));
         let held: u64 = bounds.iter().map(|[lo, end]| end - lo).sum();
-        Share { from: bounds.map(|[lo, _]| lo), inside, dense: held > DENSE }
+        WindowShare { from: bounds.map(|[lo, _]| lo), inside, dense: held > DENSE }
     }
 }
 
@@ -86,7 +86,7 @@ impl<const N: usize> Slots<N> {
 }
 
 /// Results of one resample so far.
-pub(super) struct Sieve<const N: usize> {
+pub(super) struct WindowSieve<const N: usize> {
     slots: Slots<N>,
     /// Draws below each window.
     below: [usize; N],
@@ -96,10 +96,10 @@ pub(super) struct Sieve<const N: usize> {
     found: [u32; BLOCK + UNASKED],
 }
 
-impl<const N: usize> Sieve<N> {
-    pub(super) fn new() -> Sieve<N> {
+impl<const N: usize> WindowSieve<N> {
+    pub(super) fn new() -> WindowSieve<N> {
         let slots = Slots { windows: [[0; 2]; N], starts: [0; N], skipped: [0; N] };
-        Sieve { slots, below: [0; N], counts: Vec::new(), found: [0; BLOCK + UNASKED] }
+        WindowSieve { slots, below: [0; N], counts: Vec::new(), found: [0; BLOCK + UNASKED] }
     }
 
     /// Forgets everything and looks out for ranks in `slots`.
@@ -112,7 +112,7 @@ impl<const N: usize> Sieve<N> {
 
     /// Counts `words`, at most [`BLOCK`] of them, drawn from the run of these `ranks`.
     #[inline(always)]
-    pub(super) fn take(&mut self, words: &[u32], share: &Share<N>, ranks: &[u32]) {
+    pub(super) fn take(&mut self, words: &[u32], share: &WindowShare<N>, ranks: &[u32]) {
         for (below, &from) in self.below.iter_mut().zip(&share.from) {
             *below += match u32::try_from(from) {
                 Ok(0) => 0,
@@ -220,13 +220,13 @@ mod tests {
         (0..1_024).collect()
     }
 
-    fn sieve<const N: usize>(windows: [[u32; 2]; N], drawn: &[u32]) -> Sieve<N> {
-        let share = Share::new(windows.map(|window| window.map(|rank| u64::from(rank) << 22)));
+    fn sieve<const N: usize>(windows: [[u32; 2]; N], drawn: &[u32]) -> WindowSieve<N> {
+        let share = WindowShare::new(windows.map(|window| window.map(|rank| u64::from(rank) << 22)));
         let words: Vec<u32> = drawn.iter().map(|rank| rank << 22 | 12_345).collect();
-        let mut sieve = Sieve::new();
+        let mut sieve = WindowSieve::new();
         // Left over from another resample, to be forgotten.
         sieve.restart(Slots::new([[3, 1_000]; N]));
-        sieve.take(&words[..100], &Share::new([[3 << 22, 1_000 << 22]; N]), &ranks());
+        sieve.take(&words[..100], &WindowShare::new([[3 << 22, 1_000 << 22]; N]), &ranks());
         sieve.restart(Slots::new(windows));
         words.chunks(BLOCK).for_each(|words| sieve.take(words, &share, &ranks()));
         sieve
@@ -261,11 +261,11 @@ mod tests {
 
     #[test]
     fn the_first_and_the_last_word_belong_to_the_window_that_reaches_them() {
-        let mut sieve = Sieve::new();
+        let mut sieve = WindowSieve::new();
         sieve.restart(Slots::new([[0, 2]]));
-        sieve.take(&[0, u32::MAX, 1 << 31], &Share::new([[0, 1 << 32]]), &[0, 1]);
+        sieve.take(&[0, u32::MAX, 1 << 31], &WindowShare::new([[0, 1 << 32]]), &[0, 1]);
         assert_eq!((sieve.below, &sieve.counts[..2]), ([0], &[1, 2][..]));
-        sieve.take(&[0, u32::MAX], &Share::new([[1 << 32; 2]]), &[0, 1]);
+        sieve.take(&[0, u32::MAX], &WindowShare::new([[1 << 32; 2]]), &[0, 1]);
         assert_eq!((sieve.below, &sieve.counts[..2]), ([2], &[1, 2][..]));
     }
 }

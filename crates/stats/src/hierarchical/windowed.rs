@@ -5,7 +5,7 @@
 //! Not here: the plain loop itself ([`Pooled::without_window`]), counting (`sieve`), intervals.
 
 use super::Pooled;
-use super::sieve::{Share, Sieve, Slots};
+use super::sieve::{Slots, WindowShare, WindowSieve};
 use crate::bootstrap::selection::Place;
 use crate::random::lanes::{BLOCK, Kernel, LANES, Lanes, Rows};
 use crate::random::word_index;
@@ -100,8 +100,8 @@ impl Cuts {
     }
 
     #[inline(always)]
-    fn share<const N: usize>(&self, windows: &[[usize; 2]; N], run: u32) -> Share<N> {
-        Share::new(windows.map(|window| window.map(|cut| self.words[cut * self.runs + run as usize])))
+    fn share<const N: usize>(&self, windows: &[[usize; 2]; N], run: u32) -> WindowShare<N> {
+        WindowShare::new(windows.map(|window| window.map(|cut| self.words[cut * self.runs + run as usize])))
     }
 }
 
@@ -123,16 +123,16 @@ struct Progress<const N: usize> {
     /// The pick being drawn from, how many of its requests are still to draw, and its part of the windows.
     at: usize,
     left: usize,
-    share: Share<N>,
+    share: WindowShare<N>,
     total: usize,
     windows: [[usize; 2]; N],
-    sieve: Sieve<N>,
+    sieve: WindowSieve<N>,
 }
 
 impl<const N: usize> Progress<N> {
     fn new() -> Progress<N> {
-        let share = Share::new([[0; 2]; N]);
-        Progress { picks: Vec::new(), at: 0, left: 0, share, total: 0, windows: [[0; 2]; N], sieve: Sieve::new() }
+        let share = WindowShare::new([[0; 2]; N]);
+        Progress { picks: Vec::new(), at: 0, left: 0, share, total: 0, windows: [[0; 2]; N], sieve: WindowSieve::new() }
     }
 
     fn restart(&mut self) {

@@ -6,7 +6,7 @@
 use super::super::axis::Axis;
 use super::super::canvas::{Canvas, Frame};
 use super::super::element::{Anchor, Shape};
-use super::super::figure::{Figure, ROWS, Sheet};
+use super::super::figure::{Figure, FigureText, ROWS};
 use super::super::ink::{Hue, Ink, Pen};
 use super::super::number;
 use super::{Comparison, Forest, Panel};
@@ -62,7 +62,7 @@ impl Columns {
 impl Forest {
     /// Draws it. `id` is unique on the page.
     pub fn draw(&self, id: &str) -> Figure {
-        Sheet { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
+        FigureText { id, title: &self.title, desc: self.desc(), finding: &self.finding, table: self.table() }.compose(
             |canvas| {
                 let columns = Columns::of(canvas, self);
                 let mut left = ROWS;

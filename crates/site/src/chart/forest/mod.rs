@@ -58,7 +58,7 @@ pub struct Comparison {
     /// Verdict in a word or two, for example `same within 1 %`.
     pub verdict: String,
     /// Decides colour and shape.
-    pub kind: Kind,
+    pub kind: VerdictMark,
     /// Where the row leads.
     pub href: Option<String>,
 }
@@ -66,7 +66,7 @@ pub struct Comparison {
 /// Kinds of verdict, as `verdict` names them in `analysis.json`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum VerdictMark {
     /// Established and relevant, the worse way.
     Slower,
     /// Established and relevant, the better way.
@@ -84,7 +84,7 @@ pub enum Kind {
     NotComparable,
 }
 
-impl Kind {
+impl VerdictMark {
     /// From the contract's word. `None` for a word we do not know.
     pub fn from_word(word: &str) -> Option<Self> {
         Some(match word {
@@ -111,7 +111,7 @@ impl Comparison {
 
     /// Estimate that can be drawn. Words only where the arms cannot be compared.
     fn drawn(&self) -> Option<f64> {
-        self.estimate.filter(|e| number::usable(*e) && self.kind != Kind::NotComparable)
+        self.estimate.filter(|e| number::usable(*e) && self.kind != VerdictMark::NotComparable)
     }
 
     /// Estimate and 95 % interval in words.
@@ -133,17 +133,13 @@ impl Comparison {
     fn look(&self) -> (Shape, Ink) {
         let shape = match self.kind {
             // It points to the side on which the estimate lies: more to the right, whichever way is better.
-            Kind::Slower | Kind::More | Kind::Faster | Kind::Less => {
-                if self.estimate.is_some_and(|e| e < 0.0) {
-                    Shape::Left
-                } else {
-                    Shape::Right
-                }
+            VerdictMark::Slower | VerdictMark::More | VerdictMark::Faster | VerdictMark::Less => {
+                if self.estimate.is_some_and(|e| e < 0.0) { Shape::Left } else { Shape::Right }
             }
-            Kind::Equivalent => Shape::Diamond,
-            Kind::Inconclusive | Kind::NotComparable => Shape::Circle,
+            VerdictMark::Equivalent => Shape::Diamond,
+            VerdictMark::Inconclusive | VerdictMark::NotComparable => Shape::Circle,
         };
-        let hollow = number::usable_pair(self.interval).is_none() || self.kind == Kind::Inconclusive;
+        let hollow = number::usable_pair(self.interval).is_none() || self.kind == VerdictMark::Inconclusive;
         (shape, Ink(Hue::Verdict(self.kind), if hollow { Pen::Hollow } else { Pen::Solid }))
     }
 }
@@ -240,9 +236,9 @@ impl Forest {
 
 /// Its line in the registry.
 #[derive(Debug)]
-pub struct Entry;
+pub struct ForestChart;
 
-impl super::Chart for Entry {
+impl super::Chart for ForestChart {
     fn name(&self) -> &'static str {
         "forest"
     }

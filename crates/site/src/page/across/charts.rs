@@ -39,14 +39,14 @@ fn load_axis(sweep: &Sweep) -> &'static str {
 
 /// Output against load.
 pub(crate) fn sweep_figure(site: &Site<'_>, cells: &Cells<'_>, root: &str, id: &str, found: &Sweep) -> FigureView {
-    let lines = found.lines.iter().map(|line| sweep::Line {
+    let lines = found.lines.iter().map(|line| sweep::SweepLine {
         label: line.label.clone(),
         points: (line.points.iter())
             .filter_map(|point| {
                 let output = point.output_tok_s?;
                 let cell = cell_of(found, &line.campaign, &line.environment, &point.workload);
                 let href = cells.href(site, root, &cell);
-                Some(sweep::Point { x: point.load, y: output.mean, interval: ends(&output), n: output.n, href })
+                Some(sweep::SweepPoint { x: point.load, y: output.mean, interval: ends(&output), n: output.n, href })
             })
             .collect(),
     });
@@ -91,10 +91,10 @@ pub(crate) fn frontier_figure(
         "ttft_ms" => ("time to first token", "ms", true),
         _ => ("output for one user", "tok/s", false),
     };
-    let lines = of.lines.iter().map(|line| frontier::Line {
+    let lines = of.lines.iter().map(|line| frontier::FrontierLine {
         label: line.label.clone(),
         points: (found.points.iter().filter(|point| point.line == line.label))
-            .map(|point| frontier::Point {
+            .map(|point| frontier::FrontierPoint {
                 label: plain(point.load),
                 x: point.x.mean,
                 x_interval: ends(&point.x),
@@ -184,7 +184,7 @@ pub(crate) fn roofline_figure(
             })
             .collect(),
         points: (found.points.iter())
-            .map(|point| roofline::Point {
+            .map(|point| roofline::RooflinePoint {
                 label: point.cell.model.clone(),
                 name: name(point),
                 x: point.intensity_flop_per_byte,
@@ -221,7 +221,7 @@ pub(crate) fn memory_figure(
         finding: Some(found.finding.clone()),
         unit: "GiB".into(),
         bars: (found.arms.iter())
-            .map(|arm| memory_stack::Bar {
+            .map(|arm| memory_stack::MemoryBar {
                 label: if several {
                     joined([Some(arm.workload.as_str()), Some(&arm.environment)])
                 } else {
@@ -250,8 +250,8 @@ pub(crate) fn memory_figure(
 }
 
 /// The parts of a stack in one order, so that a name has one look.
-fn parts(arm: &MemoryArm) -> Vec<memory_stack::Part> {
-    let part = |label: &str, found: &Option<Estimate>| memory_stack::Part {
+fn parts(arm: &MemoryArm) -> Vec<memory_stack::MemoryPart> {
+    let part = |label: &str, found: &Option<Estimate>| memory_stack::MemoryPart {
         label: label.to_owned(),
         value: found.as_ref().map(|found| found.mean),
     };

@@ -1,6 +1,6 @@
 //! The table of everything measured, one row for each cell, and the runs behind it.
 //!
-//! In:  places and their cells.  Out: a [`Sheet`], and runs by campaign.
+//! In:  places and their cells.  Out: a [`TableSection`], and runs by campaign.
 //! Not here: any number.
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::{Cells, Ways, joined, lengths, load, several};
 use crate::page::index::{Link, Site, run_href};
 use crate::page::number;
-use crate::page::sheet::{Cell, Sheet, figures, words};
+use crate::page::sheet::{Cell, TableSection, figures, words};
 use crate::page::words::counted;
 use sparkbench_model::Metric;
 use sparkbench_verdict::report::across::Place;
@@ -38,7 +38,7 @@ pub(crate) fn measured(
     root: &str,
     places: &[&Place],
     by_model: bool,
-) -> Sheet {
+) -> TableSection {
     let metrics: Vec<Metric> = COLUMNS
         .iter()
         .filter(|name| places.iter().any(|p| cells.groups(&p.cell).iter().any(|g| g.metric == **name && g.n > 0)))
@@ -80,7 +80,7 @@ pub(crate) fn measured(
             row
         })
         .collect();
-    Sheet::new("measured", "Everything measured", "Everything measured, a row for each cell", columns, rows)
+    TableSection::new("measured", "Everything measured", "Everything measured, a row for each cell", columns, rows)
 }
 
 fn group_estimate(group: &Group) -> Option<Estimate> {

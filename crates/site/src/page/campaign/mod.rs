@@ -25,7 +25,7 @@ use super::badge::{self, Embed};
 use super::figure::{self, FigureView};
 use super::front::{self, CampaignAnswer, Fact, HypothesisView, SentenceView, TrapStrip};
 use super::index::{Link, Site, run_href};
-use super::kind::{AcrossRows, Draft, Drawn, Kind, Rows};
+use super::kind::{AcrossRows, Draft, DrawnPage, PageKind, Rows};
 use super::missing_runs::{self, MissingRunRow};
 use super::number::{self, ABSENT, plain, plain_or};
 use super::publish::{cite, dataset};
@@ -64,7 +64,7 @@ struct Page {
     strip: TrapStrip,
     forest: Option<FigureView>,
     /// Load clients beside each other, where the campaign is about these.
-    agreement: Vec<Sheet>,
+    agreement: Vec<TableSection>,
     /// What was measured, where nothing is compared.
     alone: Option<Alone>,
     pairs: Vec<Link>,
@@ -175,9 +175,9 @@ struct RunRow {
 }
 
 /// One page for each campaign.
-pub(super) struct Entry;
+pub(super) struct CampaignPage;
 
-impl Kind for Entry {
+impl PageKind for CampaignPage {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         let draft = |campaign: &'a CampaignReport| {
             Draft::new(format!("c/{}/index.html", campaign.name), move |site| {
@@ -190,9 +190,9 @@ impl Kind for Entry {
                     across: AcrossRows { agreements: agreement::tables_of(site, campaign), ..AcrossRows::default() },
                     ..Rows::default()
                 };
-                let drawn = Drawn::new(page(site, campaign).map_err(template_fault)?, rows);
+                let drawn = DrawnPage::new(page(site, campaign).map_err(template_fault)?, rows);
                 let files = badge::file(site, campaign).into_iter().chain(badge::card(site, campaign)?).collect();
-                Ok(Drawn { files, ..drawn })
+                Ok(DrawnPage { files, ..drawn })
             })
         };
         site.analysis.campaigns.iter().map(draft).collect()

@@ -11,7 +11,7 @@ mod render;
 use askama::Template;
 
 use super::index::{Link, Site};
-use super::kind::{Draft, Drawn, Kind};
+use super::kind::{Draft, DrawnPage, PageKind};
 use super::shell::Shell;
 use super::template_fault;
 use render::Text;
@@ -106,14 +106,17 @@ struct Page {
 }
 
 /// The index and every page of the manual.
-pub(super) struct Entry;
+pub(super) struct DocsPage;
 
-impl Kind for Entry {
+impl PageKind for DocsPage {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
-        let index = Draft::new(HOME, |site| Ok(Drawn::words(index(site).map_err(template_fault)?))).keyed(Shell::shows);
+        let index =
+            Draft::new(HOME, |site| Ok(DrawnPage::words(index(site).map_err(template_fault)?))).keyed(Shell::shows);
         let pages = (0..MANUAL.len()).zip(MANUAL).map(|(at, chapter)| {
-            Draft::new(path(chapter), move |site| Ok(Drawn::words(page(site, at, chapter).map_err(template_fault)?)))
-                .keyed(Shell::shows)
+            Draft::new(path(chapter), move |site| {
+                Ok(DrawnPage::words(page(site, at, chapter).map_err(template_fault)?))
+            })
+            .keyed(Shell::shows)
         });
         std::iter::once(index).chain(pages).collect()
     }

@@ -6,7 +6,7 @@
 use super::{FigureView, ends};
 use crate::chart::Series;
 use crate::chart::forest::{self, Forest, Kind, Panel};
-use crate::chart::series::{Event, Line, Track};
+use crate::chart::series::{Event, SeriesLine, Track};
 use crate::chart::spread::{self, Facet, Spread};
 use crate::chart::thin::{extremes, stretch};
 use sparkbench_model::within;
@@ -86,11 +86,11 @@ fn over_time(id: &str, history: &HistoryReport, metric: &str, finding: &str) -> 
             label: first.label.clone(),
             unit: first.unit.to_owned(),
             lines: vec![
-                Line {
+                SeriesLine {
                     label: "mean of each campaign".to_owned(),
                     points: drawn.into_iter().map(|(at, mean)| (at, Some(mean))).collect(),
                 },
-                Line { label: "level".to_owned(), points: level },
+                SeriesLine { label: "level".to_owned(), points: level },
             ],
         }],
     };
@@ -109,7 +109,7 @@ pub(crate) fn history(id: &str, history: &HistoryReport, metric: &str, finding: 
     });
     let drawn: Vec<_> = drawn.collect();
     let (_, first) = drawn.first()?;
-    let arm = |(point, figure): &(&HistoryPoint, &HistoryFigure)| spread::Arm {
+    let arm = |(point, figure): &(&HistoryPoint, &HistoryFigure)| spread::SpreadArm {
         label: point.campaign.clone(),
         values: figure.values.clone(),
         mean: figure.mean,

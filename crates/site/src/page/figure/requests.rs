@@ -4,7 +4,7 @@
 //! Not here: requests of several runs (see `cell_figures`).
 
 use super::{FigureView, MOST_DRAWN, MOST_ROWS};
-use crate::chart::run_order::{Arm, Run, RunOrder};
+use crate::chart::run_order::{Run, RunOrder, RunOrderArm};
 use crate::chart::thin::{extremes, stretch};
 use crate::chart::{Ecdf, Layouts, Table, ecdf};
 use crate::page::index::Site;
@@ -87,7 +87,7 @@ pub(crate) fn sequence(site: &Site<'_>, id: &str, metric: &str, run: &RunReport,
         x_step: "request".into(),
         noun: "request".into(),
         interleaved: false,
-        arms: vec![Arm { label: run.environment.clone(), runs, drift: None }],
+        arms: vec![RunOrderArm { label: run.environment.clone(), runs, drift: None }],
     };
     let table = request_table(&chart.title, words::unit(metric), &finite);
     let mut view = FigureView::compact(id, chart.draw_as(id, Layouts::Narrow, table));

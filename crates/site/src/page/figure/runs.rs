@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{FigureView, MOST_DRAWN, ends};
-use crate::chart::run_order::{Arm, Drift, Run, RunOrder};
+use crate::chart::run_order::{Drift, Run, RunOrder, RunOrderArm};
 use crate::chart::spread::{self, Facet, Spread};
 use crate::page::index::{Link, Site, run_href};
 use crate::page::number;
@@ -64,7 +64,7 @@ pub(crate) fn run_order(
             let shown = step > 0.0 && group.drift.p.is_some_and(|p| p < alpha);
             let drift =
                 group.drift.sen_slope.filter(|_| shown).map(|slope| Drift { slope: slope / step, p: group.drift.p });
-            Arm { label: group.environment.clone(), runs: marks, drift }
+            RunOrderArm { label: group.environment.clone(), runs: marks, drift }
         })
         .collect();
     let mut findings: Vec<String> = Vec::new();
@@ -112,7 +112,7 @@ pub(crate) fn spread(site: &Site<'_>, id: &str, groups: &[&Group]) -> Option<Fig
     let mut facets: Vec<Facet> = Vec::new();
     for group in groups.iter().filter(|g| !g.values.is_empty()) {
         let heading = subject(site, group);
-        let arm = spread::Arm {
+        let arm = spread::SpreadArm {
             label: group.environment.clone(),
             values: group.values.clone(),
             mean: group.mean,

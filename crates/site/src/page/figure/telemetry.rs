@@ -4,7 +4,7 @@
 //! Not here: the page of all telemetry of a campaign (see `page::telemetry`).
 
 use super::{FigureView, MOST_ROWS};
-use crate::chart::series::{Line, Track};
+use crate::chart::series::{SeriesLine, Track};
 use crate::chart::thin::{extremes, stretch};
 use crate::chart::{Row, Series, Table};
 use crate::page::course;
@@ -51,7 +51,11 @@ pub(crate) fn telemetry(id: &str, samples: &[Sample], course: Option<&CourseRepo
                     extremes(&known, stretch).into_iter().map(|(t, v)| (t, Some(v))).chain(gap).collect::<Vec<_>>()
                 })
                 .collect();
-            Track { label: (*label).into(), unit: (*unit).into(), lines: vec![Line { label: String::new(), points }] }
+            Track {
+                label: (*label).into(),
+                unit: (*unit).into(),
+                lines: vec![SeriesLine { label: String::new(), points }],
+            }
         })
         .collect();
     let together = course.map_or(1, |course| course.launch_runs);

@@ -6,7 +6,7 @@
 use askama::Template;
 
 use super::super::index::Site;
-use super::super::kind::{Draft, Drawn, Kind};
+use super::super::kind::{Draft, DrawnPage, PageKind};
 use super::super::shell::Shell;
 use super::super::template_fault;
 
@@ -18,11 +18,11 @@ struct Page {
 }
 
 /// The page for what is not there.
-pub(crate) struct Entry;
+pub(crate) struct LostPage;
 
-impl Kind for Entry {
+impl PageKind for LostPage {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
-        vec![Draft::new("404.html", |site| Ok(Drawn::words(page(site).map_err(template_fault)?)))]
+        vec![Draft::new("404.html", |site| Ok(DrawnPage::words(page(site).map_err(template_fault)?)))]
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use askama::Template;
 
 use super::super::index::Site;
-use super::super::kind::{Draft, Drawn, Kind};
+use super::super::kind::{Draft, DrawnPage, PageKind};
 use super::super::shell::Shell;
 use super::super::template_fault;
 use super::super::words::counted;
@@ -50,11 +50,11 @@ pub(crate) struct Change {
 }
 
 /// The versions of the site.
-pub(crate) struct Entry;
+pub(crate) struct VersionsPage;
 
-impl Kind for Entry {
+impl PageKind for VersionsPage {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
-        vec![Draft::new("changelog/index.html", |site| Ok(Drawn::words(page(site).map_err(template_fault)?)))]
+        vec![Draft::new("changelog/index.html", |site| Ok(DrawnPage::words(page(site).map_err(template_fault)?)))]
     }
 }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use sparkbench_text::nearest::nearest;
 
 /// A row by its fields.
-pub(super) struct Row<'a, T> {
+pub(super) struct NamedRow<'a, T> {
     /// Name of the field and its value.
     pub fields: Vec<(&'static str, &'a str)>,
     /// What is behind it.
@@ -38,12 +38,12 @@ impl Fault {
 const MOST_NAMES: usize = 12;
 
 /// The one row that all words fit. `noun` is what rows are called: `comparison`.
-pub(super) fn one<'r, 'a, T>(rows: &'r [Row<'a, T>], words: &[&str], noun: &str) -> Result<&'r T, Fault> {
+pub(super) fn one<'r, 'a, T>(rows: &'r [NamedRow<'a, T>], words: &[&str], noun: &str) -> Result<&'r T, Fault> {
     let Some(first) = rows.first() else {
         return Err(Fault::new(format!("this campaign has no {noun}"), "leave the reference out"));
     };
     let names: Vec<&'static str> = first.fields.iter().map(|(name, _)| *name).collect();
-    let mut left: Vec<&Row<'a, T>> = rows.iter().collect();
+    let mut left: Vec<&NamedRow<'a, T>> = rows.iter().collect();
     for word in words {
         let (field, value) = field_of(rows, &names, word)?;
         left.retain(|row| row.fields.contains(&(field, value)));
@@ -74,7 +74,11 @@ pub(super) fn one<'r, 'a, T>(rows: &'r [Row<'a, T>], words: &[&str], noun: &str)
 }
 
 /// The field that a word names, with the word as the rows spell it.
-fn field_of<'a, T>(rows: &[Row<'a, T>], names: &[&'static str], word: &str) -> Result<(&'static str, &'a str), Fault> {
+fn field_of<'a, T>(
+    rows: &[NamedRow<'a, T>],
+    names: &[&'static str],
+    word: &str,
+) -> Result<(&'static str, &'a str), Fault> {
     let find = |name: &str, value: &str| {
         rows.iter().find_map(|row| row.fields.iter().find(|(n, v)| *n == name && *v == value).copied())
     };
@@ -107,15 +111,15 @@ pub(super) fn unknown(word: &str, known: &[&str], fields: &[&str]) -> Fault {
     Fault::new(format!("no {} here is called '{word}'", fields.join(", ")), format!("{near}known: {}", listed(known)))
 }
 
-fn values<'r, 'a: 'r, T: 'r>(rows: impl Iterator<Item = &'r Row<'a, T>>, name: &str) -> Vec<&'a str> {
+fn values<'r, 'a: 'r, T: 'r>(rows: impl Iterator<Item = &'r NamedRow<'a, T>>, name: &str) -> Vec<&'a str> {
     let all: BTreeSet<&'a str> =
         rows.flat_map(|row| row.fields.iter().filter(|(n, _)| *n == name).map(|(_, value)| *value)).collect();
     all.into_iter().collect()
 }
 
 /// Fields beside a value.
-fn together<T>(rows: &[Row<'_, T>], field: &str, value: &str) -> String {
-    let with: Vec<&Row<'_, T>> =
+fn together<T>(rows: &[NamedRow<'_, T>], field: &str, value: &str) -> String {
+    let with: Vec<&NamedRow<'_, T>> =
         rows.iter().filter(|row| row.fields.iter().any(|(n, v)| *n == field && *v == value)).collect();
     let names = with.first().map(|row| row.fields.iter().map(|(n, _)| *n).filter(|n| *n != field).collect::<Vec<_>>());
     let told: Vec<String> = names
@@ -136,8 +140,8 @@ fn listed(values: &[&str]) -> String {
 mod tests {
     use super::*;
 
-    fn rows() -> Vec<Row<'static, u8>> {
-        let row = |model, environment, metric, item| Row {
+    fn rows() -> Vec<NamedRow<'static, u8>> {
+        let row = |model, environment, metric, item| NamedRow {
             fields: vec![("model", model), ("environment", environment), ("metric", metric)],
             item,
         };
@@ -165,6 +169,6 @@ mod tests {
         assert!(fault(&["small", "ttft_ms"]).hint.contains("which environment (chroot, native)"));
         assert!(fault(&["model=chroot", "tpot_ms"]).what.contains("no group has them together"));
         assert!(fault(&["size=3"]).what.contains("'size' is no field"));
-        assert!(one(&Vec::<Row<'_, u8>>::new(), &[], "group").unwrap_err().what.contains("no group"));
+        assert!(one(&Vec::<NamedRow<'_, u8>>::new(), &[], "group").unwrap_err().what.contains("no group"));
     }
 }

@@ -5,7 +5,7 @@
 
 use askama::Template;
 
-use super::pick::{self, Fault, Row};
+use super::pick::{self, Fault, NamedRow};
 use crate::page::campaign::arms;
 use crate::page::comparison::percent_decimals;
 use crate::page::figure::{self, FigureView};
@@ -101,10 +101,10 @@ fn taken(words: &mut Vec<&str>, word: &str) -> bool {
 fn comparison(site: &Site<'_>, campaign: &CampaignReport, kind: &str, words: &[&str]) -> Result<Resolved, Fault> {
     let mut words = words.to_vec();
     let bare = taken(&mut words, BARE);
-    let rows: Vec<Row<'_, (&str, &Comparison)>> = site
+    let rows: Vec<NamedRow<'_, (&str, &Comparison)>> = site
         .comparisons(&campaign.name)
         .into_iter()
-        .map(|(anchor, c)| Row {
+        .map(|(anchor, c)| NamedRow {
             fields: vec![
                 ("model", c.model.as_str()),
                 ("workload", &c.workload),
@@ -158,9 +158,9 @@ fn value(site: &Site<'_>, campaign: &CampaignReport, mut words: Vec<&str>) -> Re
         _ => return Err(Fault::new("more than one statistic is named", format!("keep one of {}", named.join(", ")))),
     };
     let groups = site.groups(&campaign.name);
-    let rows: Vec<Row<'_, &Group>> = groups
+    let rows: Vec<NamedRow<'_, &Group>> = groups
         .iter()
-        .map(|g| Row {
+        .map(|g| NamedRow {
             fields: vec![
                 ("model", g.model.as_str()),
                 ("workload", &g.workload),
@@ -217,12 +217,12 @@ fn value(site: &Site<'_>, campaign: &CampaignReport, mut words: Vec<&str>) -> Re
 
 fn run(site: &Site<'_>, campaign: &CampaignReport, words: &[&str]) -> Result<Resolved, Fault> {
     let runs = site.runs(&campaign.name);
-    let rows: Vec<Row<'_, (&str, &str, f64)>> = runs
+    let rows: Vec<NamedRow<'_, (&str, &str, f64)>> = runs
         .iter()
         .flat_map(|run| {
             run.metrics.iter().filter_map(|(metric, value)| {
                 let fields = vec![("run", run.id.as_str()), ("metric", metric.as_str())];
-                Some(Row { fields, item: (run.id.as_str(), metric.as_str(), (*value)?) })
+                Some(NamedRow { fields, item: (run.id.as_str(), metric.as_str(), (*value)?) })
             })
         })
         .collect();
@@ -305,9 +305,9 @@ fn chart(site: &Site<'_>, campaign: &CampaignReport, words: &[&str], id: &str) -
             figure::forest(id, &front::forest_title(campaign, None), campaign, shown, ROOT)
         }
         "spread" => {
-            let rows: Vec<Row<'_, &str>> = metrics(&groups)
+            let rows: Vec<NamedRow<'_, &str>> = metrics(&groups)
                 .into_iter()
-                .map(|metric| Row { fields: vec![("metric", metric)], item: metric })
+                .map(|metric| NamedRow { fields: vec![("metric", metric)], item: metric })
                 .collect();
             let metric = *pick::one(&rows, words, "metric")?;
             let members = arms(campaign, groups.iter().copied().filter(|g| g.metric == metric));
@@ -315,11 +315,14 @@ fn chart(site: &Site<'_>, campaign: &CampaignReport, words: &[&str], id: &str) -
         }
         "order" => {
             let mut seen = std::collections::BTreeSet::new();
-            let rows: Vec<Row<'_, (&str, &str, &str)>> = groups
+            let rows: Vec<NamedRow<'_, (&str, &str, &str)>> = groups
                 .iter()
                 .map(|g| (g.model.as_str(), g.workload.as_str(), g.metric.as_str()))
                 .filter(|key| seen.insert(*key))
-                .map(|key| Row { fields: vec![("model", key.0), ("workload", key.1), ("metric", key.2)], item: key })
+                .map(|key| NamedRow {
+                    fields: vec![("model", key.0), ("workload", key.1), ("metric", key.2)],
+                    item: key,
+                })
                 .collect();
             let (model, workload, metric) = *pick::one(&rows, words, "series")?;
             let members = arms(
