@@ -4,10 +4,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use sparkbench::chart::forest::VerdictMark;
 use sparkbench::chart::{
     self, Bars, CHARTS, Ecdf, Figure, Forest, RequestTimeline, RunOrder, STYLE, Series, Shift, Slope, Spread, Strip,
-    TimelineHeatmap,
+    TimelineHeatmap, VerdictMark,
 };
 use sparkbench::chart::{
     bars, ecdf, forest, request_timeline, run_order, series, shift, slope, spread, timeline_heatmap,

@@ -1,4 +1,4 @@
-//! The result of a chart: the drawing in two layouts, its words, and the table of its values.
+//! What every kind of chart does, and its result: the drawing in two layouts, its words, and the table of its values.
 //!
 //! In:  a closure that draws on a sheet.  Out: [`Figure`].
 
@@ -14,6 +14,16 @@ pub(crate) const MARKS: usize = 2_000;
 
 /// Most rows in one drawing. The table has all.
 pub(crate) const ROWS: usize = 60;
+
+/// A kind of chart, as the registry knows it.
+pub trait Chart: Sync {
+    /// Name, also of its fixture and its golden drawing.
+    fn name(&self) -> &'static str;
+    /// How to read it, for the manual.
+    fn manual(&self) -> &'static str;
+    /// Draws from JSON in the shape of the chart's own type. Absent fields are empty.
+    fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error>;
+}
 
 /// A drawn chart with everything a page needs to show it accessibly.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 
 use plotters::style::{RGBColor, ShapeStyle};
 
-use super::forest::VerdictMark;
+use super::verdict_mark::VerdictMark;
 
 /// Series that can be distinguished by colour, shape and dash. Further ones repeat and should have been facets.
 pub(super) const SERIES: usize = 6;

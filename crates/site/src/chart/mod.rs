@@ -45,11 +45,12 @@ pub mod sweep;
 mod text;
 pub(crate) mod thin;
 pub mod timeline_heatmap;
+mod verdict_mark;
 
 pub use bars::Bars;
 pub use bland_altman::BlandAltman;
 pub use ecdf::Ecdf;
-pub use figure::{Figure, Layouts, Row, STYLE, Table, standalone};
+pub use figure::{Chart, Figure, Layouts, Row, STYLE, Table, standalone};
 pub use forest::Forest;
 pub use frontier::Frontier;
 pub use heatmap::Heatmap;
@@ -66,16 +67,7 @@ pub use strip::Strip;
 pub use sweep::Sweep;
 pub use text::xml;
 pub use timeline_heatmap::TimelineHeatmap;
-
-/// A kind of chart, as the registry knows it.
-pub trait Chart: Sync {
-    /// Name, also of its fixture and its golden drawing.
-    fn name(&self) -> &'static str;
-    /// How to read it, for the manual.
-    fn manual(&self) -> &'static str;
-    /// Draws from JSON in the shape of the chart's own type. Absent fields are empty.
-    fn draw_json(&self, json: &str, id: &str) -> Result<Figure, serde_json::Error>;
-}
+pub use verdict_mark::VerdictMark;
 
 /// Every kind of chart.
 pub static CHARTS: &[&dyn Chart] = &[

@@ -13,6 +13,7 @@ use super::element::{Anchor, Shape};
 use super::figure::{Figure, FigureText, Table, count};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
+use super::verdict_mark::VerdictMark;
 
 /// Most requests drawn: of more, every k-th in order of sending. Two areas a request stay below 60 kB.
 const BARS: usize = 400;
@@ -112,7 +113,7 @@ impl RequestTimeline {
             canvas.area(first, top, end - first, tall, Hue::Series(0), Pen::Fill);
         }
         for (px, py) in failed {
-            canvas.glyph(px, py, Shape::Cross, Ink(Hue::Verdict(super::forest::VerdictMark::Slower), Pen::Solid), 4.0);
+            canvas.glyph(px, py, Shape::Cross, Ink(Hue::Verdict(VerdictMark::Slower), Pen::Solid), 4.0);
         }
         y = frame.bottom() + 10.0;
         let Some(axis) = most else {
@@ -157,7 +158,7 @@ impl RequestTimeline {
             // On a line of its own where the first is full.
             let below = x >= canvas.layout.width - 70.0;
             let (x, y) = if below { (0.0, size + canvas.line_height()) } else { (x, size) };
-            let ink = Ink(Hue::Verdict(super::forest::VerdictMark::Slower), Pen::Solid);
+            let ink = Ink(Hue::Verdict(VerdictMark::Slower), Pen::Solid);
             canvas.glyph(x + 6.0, y - 4.0, Shape::Cross, ink, 4.0);
             canvas.text(x + 16.0, y, "failed", Anchor::Start, "muted", 70.0);
             if below {

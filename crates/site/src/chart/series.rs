@@ -11,6 +11,7 @@ use super::figure::{Figure, FigureText, Table, count, palette, place};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
 use super::thin::{extremes, stretch};
+use super::verdict_mark::VerdictMark;
 
 /// Points of all lines together, so that the drawing stays below 60 kB.
 const POINTS: usize = 2_400;
@@ -221,7 +222,7 @@ impl Series {
                     frame.bottom() - 4.0,
                     (b - a).max(1.5),
                     4.0,
-                    Hue::Verdict(super::forest::VerdictMark::Slower),
+                    Hue::Verdict(VerdictMark::Slower),
                     Pen::Fill,
                 );
             }
@@ -248,14 +249,7 @@ impl Series {
             known.join(", ")
         };
         if !self.held.is_empty() {
-            canvas.area(
-                0.0,
-                y + canvas.layout.size - 6.0,
-                14.0,
-                4.0,
-                Hue::Verdict(super::forest::VerdictMark::Slower),
-                Pen::Fill,
-            );
+            canvas.area(0.0, y + canvas.layout.size - 6.0, 14.0, 4.0, Hue::Verdict(VerdictMark::Slower), Pen::Fill);
             let reasons = labels(self.held.iter().map(|h| h.label.as_str()).collect());
             y = canvas.paragraph(20.0, y, &format!("The clock was held down: {reasons}."), "muted", full - 20.0) + 2.0;
         }

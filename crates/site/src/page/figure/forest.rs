@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use super::{FigureView, ends};
-use crate::chart::forest::{self, Forest, Kind, Panel};
+use crate::chart::VerdictMark;
+use crate::chart::forest::{self, Forest, Panel};
 use crate::page::campaign::cell;
 use crate::page::comparison::RowView;
 use crate::page::number::plain;
@@ -61,8 +62,8 @@ pub(crate) fn forest_to(
             verdict: words::judged(c).word.to_owned(),
             // A ratio of single runs has its mark, hollow: it decides nothing.
             kind: match c.verdict.is_once() {
-                true => Kind::Inconclusive,
-                false => Kind::from_word(c.verdict.kind.word()).unwrap_or_default(),
+                true => VerdictMark::Inconclusive,
+                false => VerdictMark::from_word(c.verdict.kind.word()).unwrap_or_default(),
             },
             href: Some(href(anchor, c)),
         };

@@ -5,7 +5,8 @@
 
 use super::{FigureView, ends};
 use crate::chart::Series;
-use crate::chart::forest::{self, Forest, Kind, Panel};
+use crate::chart::VerdictMark;
+use crate::chart::forest::{self, Forest, Panel};
 use crate::chart::series::{Event, SeriesLine, Track};
 use crate::chart::spread::{self, Facet, Spread};
 use crate::chart::thin::{extremes, stretch};
@@ -25,7 +26,7 @@ pub(crate) fn replication(id: &str, one: &ReplicationReport, heading: &str) -> O
         estimate: Some(estimate),
         interval: Some(ends(interval)),
         margin: Some(one.margin_pct).filter(|margin| margin.is_finite()),
-        kind: Kind::Inconclusive,
+        kind: VerdictMark::Inconclusive,
         ..forest::Comparison::default()
     };
     let mut rows: Vec<forest::Comparison> = one
@@ -38,7 +39,7 @@ pub(crate) fn replication(id: &str, one: &ReplicationReport, heading: &str) -> O
         })
         .collect();
     rows.push(forest::Comparison {
-        kind: Kind::from_word(one.kind.word()).unwrap_or_default(),
+        kind: VerdictMark::from_word(one.kind.word()).unwrap_or_default(),
         verdict: one.kind.word().to_owned(),
         ..row("all of them", one.change_pct, one.interval)
     });
