@@ -20,6 +20,7 @@ use sparkbench_model::{Finding, Level};
 use sparkbench_plan::about;
 use sparkbench_text::error::{Error, Kind};
 use sparkbench_text::escape::shell;
+use sparkbench_text::plural::count;
 use sparkbench_text::slug::slug;
 
 /// Run a suite on this machine and archive the raw data
@@ -112,12 +113,12 @@ fn report(summary: &Summary, archive: &Path, suite: &Path, talk: &Talk) -> Resul
         summary.left
     ));
     if let Some(why) = &summary.ended {
-        let (saved, lost) = (count(summary.saved), summary.lost_for_good);
+        let (saved, lost) = (count(summary.saved, "run"), summary.lost_for_good);
         let were = if summary.saved == 1 { "was" } else { "were" };
         talk.say(&format!("{why}. {saved} of the plan {were} not needed"));
         if lost > 0 {
             let were = if lost == 1 { "was" } else { "were" };
-            talk.say(&format!("{} {were} lost after that look and will not be measured again", count(lost)));
+            talk.say(&format!("{} {were} lost after that look and will not be measured again", count(lost, "run")));
         }
     }
     let go_on = format!("sparkbench collect {} --archive {} --resume", shell(suite), shell(archive));
@@ -132,11 +133,6 @@ fn report(summary: &Summary, archive: &Path, suite: &Path, talk: &Talk) -> Resul
     }
     talk.say(&format!("next: sparkbench analyse {}", shell(archive)));
     Ok(Outcome::Done)
-}
-
-/// `1 run`, `2 runs`.
-fn count(runs: usize) -> String {
-    if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") }
 }
 
 /// Says what happens: a bar on a terminal, plain lines otherwise.

@@ -9,13 +9,15 @@ use serde_json::json;
 
 use super::nodes::{Machines, link_words};
 use super::talk::Talk;
-use super::{Outcome, columns, print};
+use super::{Outcome, print};
 use sparkbench_collect::run::nodes::here::about;
 use sparkbench_collect::run::nodes::link::{Settings, Way, probe};
 use sparkbench_collect::run::nodes::nccl::{self, Nccl};
 use sparkbench_host::Host;
 use sparkbench_host::machine::Machine;
 use sparkbench_text::error::{Error, Kind};
+use sparkbench_text::plural::count;
+use sparkbench_text::table;
 
 /// Measure the links of a cluster: round trip and bandwidth over TCP and RDMA, in each direction
 ///
@@ -119,9 +121,7 @@ fn all_reduce(found: &Nccl, machines: usize) -> String {
 fn table(ways: &[Way], streams: &[usize]) -> String {
     let mut rows = vec![["from", "to", "address", "link", "round trip p50", "p99"].map(str::to_owned).to_vec()];
     if let Some(head) = rows.first_mut() {
-        head.extend(
-            streams.iter().map(|count| if *count == 1 { "1 stream".to_owned() } else { format!("{count} streams") }),
-        );
+        head.extend(streams.iter().map(|streams| count(*streams, "stream")));
     }
     let rdma = ways.iter().any(|way| way.rdma_gbit_s.is_some() || way.rdma_error.is_some());
     if let Some(head) = rows.first_mut().filter(|_| rdma) {
@@ -151,7 +151,7 @@ fn table(ways: &[Way], streams: &[usize]) -> String {
         }
         rows.push(row);
     }
-    columns(&rows)
+    table::lines(&rows)
 }
 
 /// `46.2 µs`, or ms from a thousand of them.

@@ -7,12 +7,12 @@ use std::path::Path;
 
 use clap::ColorChoice;
 
-use super::columns;
 use super::intake::{self, Judging};
 use super::talk::Talk;
 use sparkbench_collect::run::{Judge, Look, LookResult};
 use sparkbench_model::{Campaign, Metric};
 use sparkbench_text::error::Error;
+use sparkbench_text::table;
 use sparkbench_verdict::number::{count, decimals, fixed};
 use sparkbench_verdict::report::{Comparison, VerdictKind};
 
@@ -53,7 +53,7 @@ fn ruling(primary: &[&Comparison], missing: &[String], look: Look) -> LookResult
     )];
     let mut rows = vec![["comparison", "change", "repeated interval", "decision"].map(str::to_owned).to_vec()];
     rows.extend(primary.iter().map(|c| row(c)));
-    lines.extend(columns(&rows).lines().map(|line| format!("  {line}")));
+    lines.extend(table::lines(&rows).lines().map(|line| format!("  {line}")));
     lines.extend(missing.iter().map(|name| {
         let label = Metric::find(name).map_or_else(|| name.clone(), |metric| metric.label);
         format!("  no run reports {label}, so it cannot decide anything")

@@ -16,6 +16,7 @@ use sparkbench_model::formula::definition::check;
 use sparkbench_model::formula::{AGGREGATES, FIELDS, FUNCTIONS, Field, SERVER_FUNCTIONS, SETTINGS};
 use sparkbench_model::metric::Direction;
 use sparkbench_model::{Campaign, Metric, custom};
+use sparkbench_text::digits;
 use sparkbench_text::error::Error;
 
 /// List the metrics that sparkbench knows and those that you defined
@@ -162,8 +163,7 @@ fn short(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    let before = value.abs().log10().floor() as i32 + 1;
-    let places = usize::try_from((5 - before).clamp(0, 12)).unwrap_or(0);
+    let places = digits::decimals(value, 5, 12);
     format!("{value:.places$}")
 }
 

@@ -233,23 +233,6 @@ fn parse() -> Cli {
     })
 }
 
-/// Rows as lines, each column as wide as its longest cell. A row of fewer cells ends as it likes: its last cell is a sentence and takes no
-/// part in the width.
-#[cfg(all(feature = "collect", target_os = "linux"))]
-fn columns(rows: &[Vec<String>]) -> String {
-    let whole = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let cells = |at: usize| {
-        rows.iter().filter(move |row| row.len() == whole || at + 1 < row.len()).filter_map(move |row| row.get(at))
-    };
-    let width = |at: usize| cells(at).map(|cell| cell.chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..whole).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let padded: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        format!("{}\n", padded.join("  ").trim_end())
-    };
-    rows.iter().map(line).collect()
-}
-
 /// Writes results to standard output. A reader that went away (`| head`) is no error.
 pub fn print(text: &str) -> Result<(), Error> {
     let mut out = std::io::stdout().lock();

@@ -9,13 +9,14 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::talk::Talk;
-use super::{Outcome, columns, print};
+use super::{Outcome, print};
 use sparkbench_collect::run::nodes::about::Range;
 use sparkbench_collect::run::nodes::{About, Asked, Entry, Link, Node, ask_all, here, list, source};
 use sparkbench_host::Host;
 use sparkbench_host::machine::Machine;
 use sparkbench_plan::suite::NodeSource;
 use sparkbench_text::error::{Error, Kind};
+use sparkbench_text::table;
 
 /// List the machines of a cluster, with the GPU, driver, memory, version, link and clock of each
 ///
@@ -149,7 +150,7 @@ fn table(nodes: &[Node], fast: Option<&Range>) -> String {
     };
     let rows: Vec<Vec<String>> =
         std::iter::once(COLUMNS.map(str::to_owned).to_vec()).chain(nodes.iter().map(row)).collect();
-    columns(&rows)
+    table::lines(&rows)
 }
 
 /// `enp1s0f1np1 200 Gbit/s RDMA`

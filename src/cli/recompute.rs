@@ -16,6 +16,7 @@ use super::talk::Talk;
 use sparkbench_archive::verify::{Kind, Mismatch};
 use sparkbench_site::page;
 use sparkbench_text::error::Error;
+use sparkbench_text::excerpt::excerpt;
 
 const ANALYSIS: &str = "data/analysis.json";
 /// Differences that are listed. Of more, the number is said.
@@ -211,7 +212,7 @@ fn shown(value: &Value) -> String {
         Value::Null => "nothing".to_owned(),
         leaf => leaf.to_string(),
     };
-    if text.chars().count() <= SHOWN { text } else { text.chars().take(SHOWN).chain(['…']).collect() }
+    excerpt(text.chars(), SHOWN)
 }
 
 #[cfg(test)]

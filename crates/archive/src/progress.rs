@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::journal::{Entry, Event};
 use super::manifest::{INTERRUPTED_FOLDER, LossWire, PlannedRun};
+use sparkbench_text::plural::counted;
 
 /// Outcome of each run, from the journal.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -148,8 +149,7 @@ impl Progress {
     pub fn safe(&self) -> String {
         match self.finished.len() + self.failed.len() {
             0 => "no run was complete yet".to_owned(),
-            1 => "1 run is complete and safe".to_owned(),
-            n => format!("{n} runs are complete and safe"),
+            n => counted(n, "run is complete and safe", "runs are complete and safe"),
         }
     }
 }

@@ -20,6 +20,7 @@ use ureq::{Agent, Body};
 use super::net::tls::untrusted;
 use sparkbench_text::error::{Error, Kind};
 use sparkbench_text::escape::base64;
+use sparkbench_text::excerpt::excerpt;
 
 /// Longest body that is read, bytes. The largest `/metrics` seen has half a megabyte. More is no answer to any question of ours.
 pub const BODY_MAX: u64 = 8 << 20;
@@ -83,11 +84,7 @@ impl Answer {
         let line =
             message.unwrap_or_else(|| text.lines().find(|line| !line.trim().is_empty()).unwrap_or("").to_owned());
         // A blank for each line end keeps words apart, and the sign at a cut tells it from an end.
-        let mut letters = line.trim().chars().map(|c| if c.is_control() { ' ' } else { c });
-        let mut line: String = letters.by_ref().take(QUOTED).collect();
-        if letters.next().is_some() {
-            line.push('…');
-        }
+        let line = excerpt(line.trim().chars().map(|c| if c.is_control() { ' ' } else { c }), QUOTED);
         if line.is_empty() { format!("status {}", self.status) } else { format!("status {}: {line}", self.status) }
     }
 }

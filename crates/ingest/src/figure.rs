@@ -117,11 +117,7 @@ pub(super) fn is_missing(text: &str) -> bool {
 pub(super) fn excerpt(text: &str) -> String {
     const LONGEST: usize = 60;
     let printable = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    let mut short: String = text.chars().take(LONGEST).map(printable).collect();
-    if text.chars().nth(LONGEST).is_some() {
-        short.push('…');
-    }
-    short
+    sparkbench_text::excerpt::excerpt(text.chars().map(printable), LONGEST)
 }
 
 /// True for `1,234` and `1,234,567.8`: groups of three behind each comma.

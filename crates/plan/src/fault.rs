@@ -6,6 +6,7 @@
 use std::fmt::{self, Write as _};
 
 use sparkbench_text::error::Error;
+use sparkbench_text::plural::count_in_words;
 
 /// One fault.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,7 +76,7 @@ impl Faults {
         for fault in &faults {
             let _ = write!(list, "\n  - {fault}\n    {}", fault.remedy);
         }
-        let count = if faults.len() == 1 { "one fault".to_owned() } else { format!("{} faults", faults.len()) };
+        let count = count_in_words(faults.len(), "fault");
         Err(Error::usage(format!("'{file}' is not a suite that can be run: {count}{list}")))
     }
 }

@@ -10,6 +10,7 @@ use super::estimate::{Estimate, GUESS_S, about};
 use super::suite::NodeSource;
 use super::{Cell, Fault, Order, PageCache, Plan, Suite};
 use sparkbench_model::SequentialDesign;
+use sparkbench_text::plural;
 
 /// Everything that is known before the first run.
 pub fn show(suite: &Suite, plan: &Plan, warnings: &[Fault], estimate: &Estimate) -> String {
@@ -42,13 +43,13 @@ fn head(text: &mut String, suite: &Suite, plan: &Plan) {
     let _ = writeln!(
         text,
         "  {} of {}, {} and {}, {}",
-        many(plan.runs.len(), "run"),
-        many(count(|cell| &cell.environment), "environment"),
-        many(count(|cell| &cell.model), "model"),
-        many(count(|cell| &cell.workload), "workload"),
+        plural::count(plan.runs.len(), "run"),
+        plural::count(count(|cell| &cell.environment), "environment"),
+        plural::count(count(|cell| &cell.model), "model"),
+        plural::count(count(|cell| &cell.workload), "workload"),
         match &suite.sequential {
-            None => many(suite.repeats as usize, "repeat"),
-            Some(_) => format!("at most {}", many(suite.repeats as usize, "repeat")),
+            None => plural::count(suite.repeats as usize, "repeat"),
+            Some(_) => format!("at most {}", plural::count(suite.repeats as usize, "repeat")),
         },
     );
     if let Some(design) = &suite.sequential {
@@ -82,7 +83,7 @@ pub(crate) fn duration(estimate: &Estimate) -> String {
             text,
             ". The duration of {} of {} is unknown, and {} is assumed for each",
             estimate.guessed,
-            many(estimate.runs, "run"),
+            plural::count(estimate.runs, "run"),
             about(GUESS_S)
         );
     }
@@ -156,8 +157,4 @@ fn runs(text: &mut String, plan: &Plan) {
     if plan.runs.iter().any(|run| run.block.is_none()) && !plan.runs.is_empty() {
         let _ = writeln!(text, "    -  in no block: the order is {}", Order::Blocked.word());
     }
-}
-
-fn many(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

@@ -3,6 +3,9 @@
 //! In:  values with their interval.  Out: text with `.` as the decimal mark.
 //! Not here: units of metrics, grouping of thousands (see `page`).
 
+pub use sparkbench_text::digits::{fixed, signed, significant};
+pub use sparkbench_text::plural::{count, list};
+
 /// Coarsest and finest step: the statistics contract prints two significant digits of the half-width, but no finer than 0.1.
 const FINEST_STEP_EXPONENT: i32 = -1;
 
@@ -19,54 +22,9 @@ pub fn decimals(low: f64, high: f64) -> usize {
     usize::try_from(-step).unwrap_or(0).min(9)
 }
 
-/// `value` with a fixed number of decimals, never "-0".
-pub fn fixed(value: f64, decimals: usize) -> String {
-    let text = format!("{value:.decimals$}");
-    match text.strip_prefix('-') {
-        Some(rest) if rest.bytes().all(|b| b == b'0' || b == b'.') => rest.to_owned(),
-        _ => text,
-    }
-}
-
-/// Like [`fixed`], with a plus sign before positive values.
-pub fn signed(value: f64, decimals: usize) -> String {
-    let text = fixed(value, decimals);
-    if value > 0.0 && text.bytes().any(|b| (b'1'..=b'9').contains(&b)) { format!("+{text}") } else { text }
-}
-
 /// A p value: four decimals, and "< 0.0001" below that.
 pub fn p_value(p: f64) -> String {
     if p < 0.0001 { "< 0.0001".to_owned() } else { format!("= {p:.4}") }
-}
-
-/// Shortest text with at most `digits` significant digits, trailing zeros removed, no exponent for ordinary sizes.
-pub fn significant(value: f64, digits: usize) -> String {
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    if !value.is_finite() {
-        return value.to_string();
-    }
-    let exponent = value.abs().log10().floor() as i32;
-    let decimals = usize::try_from(i32::try_from(digits).unwrap_or(6) - 1 - exponent).unwrap_or(0).min(12);
-    let text = fixed(value, decimals);
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
-/// `1 run`, `2 runs`.
-pub fn count(n: usize, noun: &str) -> String {
-    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
-}
-
-/// `a`, `a and b`, `a, b and c`.
-pub fn list<S: AsRef<str>>(items: &[S]) -> String {
-    match items {
-        [] => String::new(),
-        [one] => one.as_ref().to_owned(),
-        [init @ .., last] => {
-            format!("{} and {}", init.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", "), last.as_ref())
-        }
-    }
 }
 
 #[cfg(test)]
@@ -89,19 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn minus_zero_is_zero() {
-        assert_eq!(
-            (fixed(-0.04, 1), signed(-0.04, 1), signed(0.04, 1), signed(0.3, 1)),
-            ("0.0".into(), "0.0".into(), "0.0".into(), "+0.3".into())
-        );
-    }
-
-    #[test]
-    fn lists_read_as_a_person_would_say_them() {
-        assert_eq!(list(&["a"]), "a");
-        assert_eq!(list(&["a", "b", "c"]), "a, b and c");
+    fn a_p_value_is_never_nought() {
         assert_eq!(p_value(0.00003), "< 0.0001");
-        assert_eq!(significant(119.708_123, 4), "119.7");
-        assert_eq!(significant(128.0, 4), "128");
     }
 }

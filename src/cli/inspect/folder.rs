@@ -14,6 +14,7 @@ use sparkbench_archive as archive;
 use sparkbench_ingest::{self as ingest, Intake, Options};
 use sparkbench_model::{Altered, Campaign};
 use sparkbench_text::error::Error;
+use sparkbench_text::plural;
 
 /// Files named below the table for one reason. The rest is counted.
 const NAMED: usize = 3;
@@ -73,7 +74,7 @@ impl List {
     /// The error for files of which nothing could be read, of the kind of the worst of them. Absent where there are none.
     pub(super) fn failure(&self) -> Option<Error> {
         let worst = self.refused.iter().max_by_key(|error| error.kind.exit_code())?;
-        let what = format!("{} of '{}' could not be read", number(self.refused.len(), "file"), self.folder);
+        let what = format!("{} of '{}' could not be read", plural::count(self.refused.len(), "file"), self.folder);
         let error = Error::new(worst.kind, what).detail(worst.in_short());
         Some(error.hint("`sparkbench inspect FILE` says more about one of them"))
     }
@@ -171,8 +172,8 @@ impl List {
         let _ = writeln!(
             out,
             "\n{}: {} in {} of them. Files joined to a run: {}, to no run: {}, with something left out: {}",
-            number(self.rows.len(), "file"),
-            number(self.runs, "run"),
+            plural::count(self.rows.len(), "file"),
+            plural::count(self.runs, "run"),
             count(&|row| row.runs > 0),
             count(&|row| !row.joined_to.is_empty()),
             count(&|row| row.not_joined.is_some()),
@@ -188,7 +189,7 @@ fn section<K: AsRef<str>>(out: &mut String, width: usize, title: &str, reasons: 
     }
     let _ = writeln!(out, "\n{title}");
     for (why, paths) in reasons {
-        let count = number(paths.len(), "file");
+        let count = plural::count(paths.len(), "file");
         for (at, line) in wrap(&format!("{count}: {}", why.as_ref()), width.saturating_sub(4)).iter().enumerate() {
             let _ = writeln!(out, "  {}{line}", if at == 0 { "" } else { "  " });
         }
@@ -264,15 +265,11 @@ fn cells(row: &Row) -> [String; 5] {
 fn number_joined(row: &Row) -> String {
     let to: usize = row.joined_to.values().map(|(_, runs)| runs).sum();
     match row.joined.len() {
-        0 if to > 0 => format!("to {}", number(to, "run")),
+        0 if to > 0 => format!("to {}", plural::count(to, "run")),
         0 if row.not_joined.is_some() => "to no run".to_owned(),
         0 => String::new(),
-        files => format!("+ {}", number(files, "file")),
+        files => format!("+ {}", plural::count(files, "file")),
     }
-}
-
-fn number(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn length(text: &str) -> usize {

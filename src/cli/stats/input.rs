@@ -10,6 +10,7 @@ use std::path::Path;
 use sparkbench_archive as archive;
 use sparkbench_archive::given::refuse_endless;
 use sparkbench_text::error::{Error, Place};
+use sparkbench_text::excerpt::excerpt;
 
 /// Most bytes that are read: far beyond any list of measurements, and short of what a machine cannot hold.
 const MAX_BYTES: u64 = 1 << 30;
@@ -200,10 +201,7 @@ fn table_column(text: &str, column: &str, path: &Path) -> Result<Vec<f64>, Error
 }
 
 fn bad_cell(path: &Path, line: u64, expected: &str, found: &str) -> Error {
-    let mut quoted: String = found.trim().chars().take(QUOTED).collect();
-    if quoted.len() < found.trim().len() {
-        quoted.push('…');
-    }
+    let quoted = excerpt(found.trim().chars(), QUOTED);
     unreadable(path, "numbers").at(Place::Line(line)).detail(format!("expected {expected}, found {quoted:?}"))
 }
 

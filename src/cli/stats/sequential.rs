@@ -13,6 +13,7 @@ use sparkbench_stats::sequential::{
     self as looks, Boundary, Design, InvalidDesign, Known, LOOKS_MAX, Pair, Sides, Spending,
 };
 use sparkbench_text::error::Error;
+use sparkbench_text::table;
 use sparkbench_verdict::number::count;
 use sparkbench_verdict::report::{Interval, LookReport, SequentialReport};
 use sparkbench_verdict::sequential as verdict;
@@ -219,15 +220,7 @@ fn level(p: f64) -> String {
 
 /// Rows as lines, each column as wide as its longest cell.
 fn aligned(rows: &[Vec<String>]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width =
-        |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        format!("  {}\n", cells.join("  ").trim_end())
-    };
-    rows.iter().map(line).collect()
+    table::lines(rows).lines().map(|line| format!("  {line}\n")).collect()
 }
 
 fn spending(text: &str) -> Result<Spending, String> {

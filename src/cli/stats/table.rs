@@ -6,6 +6,8 @@
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
+use sparkbench_text::digits::{decimals, trimmed};
+use sparkbench_text::table;
 
 /// Significant digits of a number in the table. The JSON has all of them.
 const DIGITS: usize = 6;
@@ -126,27 +128,16 @@ fn significant(x: f64) -> String {
     if !(-5.0..=9.0).contains(&magnitude) {
         return format!("{x:.*e}", DIGITS - 1);
     }
-    let decimals = (DIGITS as f64 - 1.0 - magnitude).clamp(0.0, 12.0) as usize;
-    let text = format!("{x:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    trimmed(format!("{x:.*}", decimals(x, DIGITS, 12)))
 }
 
 fn section(text: &mut String, title: &str, lines: Vec<(String, Vec<String>)>) {
     if !title.is_empty() {
         let _ = writeln!(text, "\n{title}");
     }
-    let width = |s: &str| s.chars().count();
-    let names = lines.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
-    let columns = lines.iter().map(|(_, cells)| cells.len()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns)
-        .map(|i| lines.iter().filter_map(|(_, cells)| cells.get(i)).map(|cell| width(cell)).max().unwrap_or(0))
-        .collect();
-    for (name, cells) in lines {
-        let mut line = format!("  {name:names$}");
-        for (cell, width) in cells.iter().zip(&widths) {
-            let _ = write!(line, "  {cell:width$}");
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
+    let rows: Vec<Vec<String>> =
+        lines.into_iter().map(|(name, cells)| std::iter::once(name).chain(cells).collect()).collect();
+    for line in table::lines(&rows).lines() {
+        let _ = writeln!(text, "  {line}");
     }
 }

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use super::view::{Counts, Current, Reason, Row, State, View};
 use sparkbench_plan::estimate::about;
+use sparkbench_text::table;
 
 /// Reasons shown at most. The others are counted. All of them stand in the JSON.
 const MOST_REASONS: usize = 10;
@@ -218,17 +219,9 @@ fn numbers(counts: Option<&Counts>, with_lost: bool, with_interrupted: bool) -> 
 }
 
 fn grid(rows: &[Vec<String>], text: &mut String) {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns)
-        .map(|at| rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0))
-        .collect();
+    let widths = table::widths(rows);
     for row in rows {
-        let mut line = String::new();
-        for (at, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            let gap = if at == 0 { "" } else { "  " };
-            let _ = if at < 3 { write!(line, "{gap}{cell:<width$}") } else { write!(line, "{gap}{cell:>width$}") };
-        }
-        let _ = writeln!(text, "{}", line.trim_end());
+        let _ = writeln!(text, "{}", table::line(row, &widths, 3));
     }
 }
 

@@ -14,6 +14,7 @@ use crate::{JoinRole, PartialRun, ServerState, report, slug};
 use sparkbench_archive::manifest::NODES_FOLDER;
 use sparkbench_archive::{self as archive, Discovery};
 use sparkbench_model::{Instant, Status};
+use sparkbench_text::plural::counted;
 
 /// Joins the partial runs of each launch. Drafts are in the order of their main files.
 pub(super) fn join(
@@ -327,10 +328,6 @@ fn by_time(strays: Vec<Stray>, found: &Discovery, drafts: &mut [Draft], report: 
         }
     }
     left
-}
-
-fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// Distinguishes the kinds of companions of one folder.

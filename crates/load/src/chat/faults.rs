@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use sparkbench_text::error::Error;
+use sparkbench_text::plural::count_in_words;
 
 /// Faults that are listed. Further ones are counted. A file of the wrong kind has one in every line.
 const LISTED: usize = 20;
@@ -45,7 +46,7 @@ impl Faults {
         }
         self.list.sort_by_key(|(line, _)| *line);
         let found = self.list.len() + self.further;
-        let count = if found == 1 { "one fault".to_owned() } else { format!("{found} faults") };
+        let count = count_in_words(found, "fault");
         let mut text = format!("'{}' cannot be used as {as_what}: {count}", file.display());
         for (_, fault) in &self.list {
             let _ = write!(text, "\n  - {fault}");

@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Style};
 
 use super::{Metric, REACHED, RankLine, Steady, Summary};
+use sparkbench_text::digits;
 
 /// Width of a column of figures.
 const COLUMN: usize = 10;
@@ -363,12 +364,5 @@ fn grouped(digits: &str) -> String {
     if digits.len() < 5 {
         return format!("{sign}{digits}");
     }
-    let mut text = String::from(sign);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    format!("{sign}{}", digits::grouped(digits, ','))
 }

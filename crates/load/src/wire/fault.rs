@@ -123,9 +123,5 @@ pub(super) fn one_line(text: &str, limit: usize) -> String {
             c
         }
     };
-    let mut line: String = text.trim().chars().take(limit).map(clean).collect();
-    if text.trim().chars().nth(limit).is_some() {
-        line.push('…');
-    }
-    line
+    sparkbench_text::excerpt::excerpt(text.trim().chars().map(clean), limit)
 }

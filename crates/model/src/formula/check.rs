@@ -19,7 +19,12 @@ use super::words::{self, Aggregate, FIELDS, FUNCTIONS, Function, SERVER_FUNCTION
 use super::work_out::{self, RunFigures};
 use super::{Fault, ServerFigure, ServerWhat, TEXT_MAX};
 use crate::Metric;
+use sparkbench_text::excerpt::excerpt;
 use sparkbench_text::nearest::nearest;
+use sparkbench_text::plural::count_in_words;
+
+/// Characters of an expression that a fault quotes.
+const QUOTED: usize = 60;
 
 /// A checked expression.
 #[derive(Debug, Clone, PartialEq)]
@@ -259,7 +264,7 @@ impl Checker {
             }
             Expr::Function(call) => self.call(call, scope, column()),
             Expr::Floor { .. } | Expr::Ceil { .. } => Err(not_here(column(), "rounding")),
-            other => Err(not_here(column(), &excerpt(&other.to_string()))),
+            other => Err(not_here(column(), &excerpt(other.to_string().chars(), QUOTED))),
         }
     }
 
@@ -295,10 +300,10 @@ impl Checker {
         let near = nearest(name, known()).map_or_else(String::new, |near| format!("did you mean {near}? "));
         Err(Fault::new(
             column,
-            format!("names \"{}\", which is not known", excerpt(name)),
+            format!("names \"{}\", which is not known", excerpt(name.chars(), QUOTED)),
             format!(
                 "{near}`sparkbench metrics` lists all names. To read a figure that is not a metric, write reported('{}')",
-                excerpt(name)
+                excerpt(name.chars(), QUOTED)
             ),
         ))
     }
@@ -354,14 +359,14 @@ impl Checker {
                     .iter()
                     .map(|argument| match argument {
                         FunctionArg::Unnamed(FunctionArgExpr::Expr(inside)) => Ok(inside),
-                        other => Err(not_here(column, &excerpt(&other.to_string()))),
+                        other => Err(not_here(column, &excerpt(other.to_string().chars(), QUOTED))),
                     })
                     .collect::<Result<Vec<&Expr>, Fault>>()?
             }
-            _ => return Err(not_here(column, &excerpt(&call.to_string()))),
+            _ => return Err(not_here(column, &excerpt(call.to_string().chars(), QUOTED))),
         };
         let one = |count: usize| {
-            let words = if count == 1 { "one argument".to_owned() } else { format!("{count} arguments") };
+            let words = count_in_words(count, "argument");
             if arguments.len() == count {
                 Ok(())
             } else {
@@ -421,7 +426,7 @@ impl Checker {
             let known = FUNCTIONS.iter().map(|known| known.0).chain(SERVER_FUNCTIONS.iter().map(|known| known.0));
             let known = known.chain(["mean", "median", "sum", "share", "count", "quantile", "convert", "reported"]);
             let near = nearest(&name, known).map_or_else(String::new, |near| format!("did you mean {near}? "));
-            let what = format!("calls {}, which is not a function here", excerpt(&name));
+            let what = format!("calls {}, which is not a function here", excerpt(name.chars(), QUOTED));
             return Err(Fault::new(column, what, format!("{near}`sparkbench metrics --functions` lists them")));
         };
         if !(*fewest..=*most).contains(&arguments.len()) {
@@ -463,7 +468,7 @@ impl Checker {
             return Err(Fault::new(column, "gives convert no unit", "write convert(x, 's')"));
         };
         let Some(wanted) = Unit::parse(&unit) else {
-            let what = format!("converts to \"{}\", which is not a known unit", excerpt(&unit));
+            let what = format!("converts to \"{}\", which is not a known unit", excerpt(unit.chars(), QUOTED));
             return Err(Fault::new(column, what, "write a unit such as s, ms, tok/J, GiB or %"));
         };
         let (node, grade) = self.part(inside, scope)?;
@@ -597,15 +602,6 @@ fn not_here(column: Option<u64>, what: &str) -> Fault {
         format!("has {what}, which is not part of an expression here"),
         "use + - * / %, comparisons, and, or, not, between, case, and the functions of `sparkbench metrics --functions`",
     )
-}
-
-/// Its beginning, where it is long.
-fn excerpt(text: &str) -> String {
-    const LONGEST: usize = 60;
-    match text.char_indices().nth(LONGEST) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or(text)),
-        None => text.to_owned(),
-    }
 }
 
 fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {

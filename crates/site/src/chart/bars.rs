@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::axis::Axis;
 use super::canvas::{Canvas, Frame};
 use super::element::{Anchor, Shape};
-use super::figure::{Figure, FigureText, ROWS, Table, count, palette, place};
+use super::figure::{Figure, FigureText, ROWS, Table, palette, place};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
+use sparkbench_text::plural::count;
 
 /// Means with intervals, from zero.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::axis::{Axis, extent};
 use super::canvas::{Canvas, Frame};
 use super::element::{Anchor, MarkGroup, Shape};
-use super::figure::{Figure, FigureText, Layouts, Table, count, palette, place};
+use super::figure::{Figure, FigureText, Layouts, Table, palette, place};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
+use sparkbench_text::plural::count;
 
 /// Least half-width of the vertical axis against the margin, so that two that agree do not look far apart.
 const MARGINS_SHOWN: f64 = 1.2;

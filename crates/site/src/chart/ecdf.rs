@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::axis::Axis;
 use super::canvas::{Canvas, Frame};
 use super::element::Anchor;
-use super::figure::{Figure, FigureText, Layouts, Row, Table, count};
+use super::figure::{Figure, FigureText, Layouts, Row, Table};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
+use sparkbench_text::plural::count;
 
 /// Most steps of one curve.
 pub const STEPS: usize = 512;

@@ -162,8 +162,3 @@ pub(crate) fn palette<'a>(labels: impl IntoIterator<Item = &'a str>) -> Vec<&'a 
 pub(crate) fn place(palette: &[&str], label: &str) -> usize {
     palette.iter().position(|known| *known == label).unwrap_or(0)
 }
-
-/// `1 run`, `2 runs`.
-pub(crate) fn count(n: usize, noun: &str) -> String {
-    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
-}

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::axis::{Axis, extent};
 use super::canvas::{Canvas, Frame};
 use super::element::{Anchor, Mark, Shape};
-use super::figure::{Figure, FigureText, MARKS, Table, count};
+use super::figure::{Figure, FigureText, MARKS, Table};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
+use sparkbench_text::plural::count;
 
 /// From this ratio of the largest to the smallest value the axis of what a user sees is logarithmic.
 const LOG_FROM: f64 = 20.0;

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::axis::extent;
 use super::canvas::Canvas;
 use super::element::Anchor;
-use super::figure::{Figure, FigureText, Table, count};
+use super::figure::{Figure, FigureText, Table};
 use super::ink::{Hue, Pen, STEPS};
 use super::number;
+use sparkbench_text::plural::count;
 
 /// Most rows and columns of a drawing. The table has all.
 const MOST: usize = 24;

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::axis::Axis;
 use super::canvas::{Canvas, Frame};
 use super::element::{Anchor, Mark, Shape};
-use super::figure::{Figure, FigureText, Table, count};
+use super::figure::{Figure, FigureText, Table};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
+use sparkbench_text::plural::count;
 
 /// Most looks that are drawn. The table has all.
 const DRAWN: usize = 60;

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::axis::Axis;
 use super::canvas::{Canvas, Frame};
 use super::element::{Anchor, Shape};
-use super::figure::{Figure, FigureText, Table, count, palette, place};
+use super::figure::{Figure, FigureText, Table, palette, place};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
+use sparkbench_text::plural::count;
 
 /// Most stacks of a drawing. The table has all.
 const STACKS: usize = 20;

@@ -2,6 +2,8 @@
 //!
 //! In:  values and the precision they deserve.  Out: text with a real minus sign and grouped thousands.
 
+use sparkbench_text::digits::{THIN, grouped, trimmed};
+
 /// Values that can be drawn: finite, and neither so large nor so small that spans and ratios leave what `f64` can hold.
 pub(super) fn usable(value: f64) -> bool {
     value == 0.0 || (1e-100..1e100).contains(&value.abs())
@@ -30,11 +32,10 @@ pub(super) fn fixed(value: f64, decimals: usize) -> String {
     let sign = if digits.bytes().all(|b| b == b'0' || b == b'.') { "" } else { sign };
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let mut out = sign.to_owned();
-    for (i, digit) in whole.chars().enumerate() {
-        if i > 0 && whole.len() > 4 && (whole.len() - i) % 3 == 0 {
-            out.push('\u{202f}');
-        }
-        out.push(digit);
+    if whole.len() > 4 {
+        out.push_str(&grouped(whole, THIN));
+    } else {
+        out.push_str(whole);
     }
     if !fraction.is_empty() {
         out.push('.');
@@ -52,11 +53,7 @@ pub(super) fn significant(value: f64, digits: i32) -> String {
         return short_exponent(value);
     }
     let text = fixed(value, decimals_for(value.abs(), digits));
-    if text.contains('.') && !text.contains('e') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
+    if text.contains('e') { text } else { trimmed(text) }
 }
 
 /// Decimals that show a magnitude with this many significant digits.

@@ -10,10 +10,11 @@ use plotters::element::PathElement;
 use super::axis::{Axis, extent};
 use super::canvas::{Canvas, Frame};
 use super::element::{Anchor, Shape};
-use super::figure::{Figure, FigureText, Table, count};
+use super::figure::{Figure, FigureText, Table};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
 use super::verdict_mark::VerdictMark;
+use sparkbench_text::plural::count;
 
 /// Most requests drawn: of more, every k-th in order of sending. Two areas a request stay below 60 kB.
 const BARS: usize = 400;

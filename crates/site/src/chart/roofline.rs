@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::axis::{Axis, extent};
 use super::canvas::{Canvas, Frame};
 use super::element::{Anchor, Mark, Shape};
-use super::figure::{Figure, FigureText, MARKS, Table, count, palette, place};
+use super::figure::{Figure, FigureText, MARKS, Table, palette, place};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
+use sparkbench_text::plural::count;
 
 /// GB/s times operations for each byte is GFLOP/s.
 const GIGA_IN_TERA: f64 = 1e-3;

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::axis::{Axis, extent};
 use super::canvas::{Canvas, Frame};
 use super::element::{Anchor, Mark, MarkGroup, Shape};
-use super::figure::{Figure, FigureText, Layouts, MARKS, Table, count};
+use super::figure::{Figure, FigureText, Layouts, MARKS, Table};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
+use sparkbench_text::plural::count;
 
 /// Most runs that are drawn one by one with link and title. Beyond it they are a crowd and the table holds the links.
 const LINKED: usize = 60;

@@ -7,11 +7,12 @@ use plotters::element::PathElement;
 use super::axis::{Axis, extent};
 use super::canvas::{Canvas, Frame};
 use super::element::{Anchor, MarkGroup, Shape};
-use super::figure::{Figure, FigureText, Table, count, palette, place};
+use super::figure::{Figure, FigureText, Table, palette, place};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
 use super::thin::{extremes, stretch};
 use super::verdict_mark::VerdictMark;
+use sparkbench_text::plural::count;
 
 /// Points of all lines together, so that the drawing stays below 60 kB.
 const POINTS: usize = 2_400;

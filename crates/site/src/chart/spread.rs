@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::axis::{Axis, extent};
 use super::canvas::{Canvas, Frame};
 use super::element::{Anchor, MarkGroup, Shape};
-use super::figure::{Figure, FigureText, MARKS, ROWS, Table, count, palette, place};
+use super::figure::{Figure, FigureText, MARKS, ROWS, Table, palette, place};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
+use sparkbench_text::plural::count;
 
 /// From here on a box tells more than a bar: fewer values do not carry quartiles.
 pub const BOX_FROM: usize = 10;

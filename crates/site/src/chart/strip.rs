@@ -6,9 +6,10 @@ use super::axis::Axis;
 use super::canvas::{Canvas, Layout};
 use super::canvas::{Frame, Words};
 use super::element::{MarkGroup, Shape};
-use super::figure::{Figure, Table, count};
+use super::figure::{Figure, Table};
 use super::ink::{Hue, Ink, Pen};
 use super::{number, text};
+use sparkbench_text::plural::count;
 
 /// Size of a strip in pixels.
 const SIZE: (f64, f64) = (96.0, 20.0);

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::axis::{Axis, extent};
 use super::canvas::{Canvas, Frame};
 use super::element::{Mark, Shape};
-use super::figure::{Figure, FigureText, MARKS, Table, count};
+use super::figure::{Figure, FigureText, MARKS, Table};
 use super::ink::{Hue, Ink, Pen, SERIES};
 use super::number;
+use sparkbench_text::plural::count;
 
 /// Panels of one drawing, one below the other, of as many lines as can be distinguished.
 const PANELS: usize = 4;

@@ -11,10 +11,11 @@ use serde::{Deserialize, Serialize};
 use super::axis::Axis;
 use super::canvas::{Canvas, Frame};
 use super::element::Anchor;
-use super::figure::{Figure, FigureText, Row, Table, count};
+use super::figure::{Figure, FigureText, Row, Table};
 use super::ink::{Hue, Pen};
 use super::number;
 use super::text;
+use sparkbench_text::plural::count;
 
 /// Most rows of one drawing: with every cell different it still stays below 60 kB. The caller parts more into several.
 pub const ROWS: usize = 24;

@@ -3,19 +3,17 @@
 //! In:  finite or absent values.  Out: text without markup.
 //! Not here: units, and files for machines, which keep every digit.
 
+use sparkbench_text::digits::{self, THIN, grouped, trimmed};
 use sparkbench_verdict::report::Interval;
 
 /// Shown where a number does not exist.
 pub(super) const ABSENT: &str = "–";
 
-/// Group separator: narrow, and no place to break a line.
-const THIN: char = '\u{202f}';
-
-/// Fewest and most decimals that a page shows.
-const DECIMALS: std::ops::RangeInclusive<i32> = 0..=6;
+/// Most decimals that a page shows.
+const MOST_DECIMALS: usize = 6;
 
 /// Digits of a number that has no interval to say how many are meant.
-const PLAIN_DIGITS: i32 = 5;
+const PLAIN_DIGITS: usize = 5;
 
 /// Below this a p-value is only said to be below it.
 const LEAST_P: f64 = 0.0001;
@@ -39,7 +37,7 @@ pub(super) fn fixed(value: f64, decimals: usize) -> String {
     if value < 0.0 && digits.bytes().any(|b| (b'1'..=b'9').contains(&b)) {
         text.push('−');
     }
-    group(whole, &mut text);
+    text.push_str(&grouped(whole, THIN));
     if let Some(part) = part {
         text.push('.');
         text.push_str(part);
@@ -61,7 +59,7 @@ pub(super) fn plain(value: f64) -> String {
     }
     let text = fixed(value, significant_decimals(value, PLAIN_DIGITS));
     // Trailing zeros of a plain figure are noise: `38`, not `38.000`.
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    trimmed(text)
 }
 
 /// Two figures that are compared, with the same decimals: five significant digits of the greater, fewer where both end in noughts.
@@ -128,9 +126,7 @@ pub(super) fn p_or(value: Option<f64>) -> String {
 
 /// A whole number with groups.
 pub(super) fn count(value: u64) -> String {
-    let mut text = String::new();
-    group(&value.to_string(), &mut text);
-    text
+    grouped(&value.to_string(), THIN)
 }
 
 /// Bytes as people say them. Exact below one kilobyte.
@@ -142,23 +138,12 @@ pub(super) fn size(bytes: usize) -> String {
     }
 }
 
-fn significant_decimals(value: f64, digits: i32) -> usize {
+fn significant_decimals(value: f64, digits: usize) -> usize {
     let magnitude = value.abs();
     if !magnitude.is_finite() || magnitude == 0.0 {
         return 2;
     }
-    // The logarithm of a float is within ±324, so the cast is exact.
-    let decimals = digits - 1 - magnitude.log10().floor() as i32;
-    decimals.clamp(*DECIMALS.start(), *DECIMALS.end()) as usize
-}
-
-fn group(digits: &str, into: &mut String) {
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            into.push(THIN);
-        }
-        into.push(digit);
-    }
+    digits::decimals(magnitude, digits, MOST_DECIMALS)
 }
 
 #[cfg(test)]

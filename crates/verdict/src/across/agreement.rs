@@ -21,6 +21,7 @@ use crate::{estimate, pairing};
 use sparkbench_model::known_extra;
 use sparkbench_model::{Metric, Run, Status};
 use sparkbench_stats::{self as stats, agreement};
+use sparkbench_text::plural::counted;
 
 /// Metrics that clients are compared with each other by.
 const METRICS: [&str; 6] =
@@ -427,7 +428,7 @@ fn said(against: &str, metrics: &[AgreementMetric]) -> Option<String> {
     })?;
     let named = |kind: Agreeing, (one, many): (&str, &str)| {
         let count = all.iter().filter(|(_, pair)| pair.kind == kind).count();
-        (count > 0).then(|| format!("{count} {}", if count == 1 { one } else { many }))
+        (count > 0).then(|| counted(count, one, many))
     };
     let (each, average, apart) = match against {
         TRUTH => (

@@ -9,6 +9,7 @@ use crate::case::Case;
 use crate::number::count;
 use crate::report::{Evidence, Severity, Subject};
 use sparkbench_model::{Stated, StatedKind};
+use sparkbench_text::plural::counted;
 
 /// Stated facts contradict the files.
 pub(super) struct StatedFactsContradict;
@@ -75,11 +76,8 @@ impl Trap for StatedFactsContradict {
             )];
         }
         what.extend(evidence.iter().skip(contradicted.len()).map(|e| e.text.clone()));
-        let message = format!(
-            "{} contradicted: {}",
-            if what.len() == 1 { "1 statement is".to_owned() } else { format!("{} statements are", what.len()) },
-            what.join("; ")
-        );
+        let message =
+            format!("{} contradicted: {}", counted(what.len(), "statement is", "statements are"), what.join("; "));
         vec![
             Finding::fired(subject, message)
                 .evidence(evidence)

@@ -13,6 +13,7 @@ use super::{Entry, Node};
 use sparkbench_host::net::clock::wall;
 use sparkbench_host::net::now;
 use sparkbench_host::remote::Remote;
+use sparkbench_text::excerpt::excerpt;
 
 /// Time limit for the program there to examine its machine.
 const LOOK: Duration = Duration::from_secs(30);
@@ -90,7 +91,7 @@ pub(super) fn open(entry: &Entry, asked: &Asked) -> io::Result<(Remote, About)> 
 
 fn short(line: &str) -> String {
     const MOST: usize = 60;
-    if line.chars().count() > MOST { line.chars().take(MOST).chain(['…']).collect() } else { line.to_owned() }
+    excerpt(line.chars(), MOST)
 }
 
 /// From the shortest of some round trips.

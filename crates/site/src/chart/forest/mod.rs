@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::axis::Axis;
 use super::element::Shape;
-use super::figure::{Figure, ROWS, Table, count};
+use super::figure::{Figure, ROWS, Table};
 use super::ink::{Hue, Ink, Pen};
 use super::number;
 use super::verdict_mark::VerdictMark;
+use sparkbench_text::plural::count;
 
 /// Intervals are cut at this many times the largest estimate or margin of their panel, lest one hopeless row flatten the rest.
 const CLIP: f64 = 2.0;
