@@ -15,7 +15,7 @@ use sqlparser::ast::{
 
 use super::syntax::{start, syntax};
 use super::unit::Unit;
-use super::words::{self, Aggregate, FIELDS, FUNCTIONS, Function, SERVER_FUNCTIONS, SETTINGS};
+use super::vocabulary::{self, Aggregate, FIELDS, FUNCTIONS, Function, SERVER_FUNCTIONS, SETTINGS};
 use super::work_out::{self, RunFigures};
 use super::{Fault, ServerFigure, ServerWhat, TEXT_MAX};
 use crate::Metric;
@@ -275,7 +275,7 @@ impl Checker {
             let remedy = format!("write rate(\"{name}\"), or another function of a server's metrics");
             return Err(Fault::new(column, format!("has \"{name}\" in quotes, outside of a function"), remedy));
         }
-        if let Some(place) = words::place(FIELDS, name).filter(|_| scope == Scope::Requests) {
+        if let Some(place) = vocabulary::place(FIELDS, name).filter(|_| scope == Scope::Requests) {
             self.of_requests = true;
             return Ok((FormulaNode::Field(place), of_text(FIELDS[place].2)));
         }
@@ -283,12 +283,12 @@ impl Checker {
             self.names.insert(name.to_owned());
             return Ok((FormulaNode::Name(name.to_owned()), of_text(metric.unit)));
         }
-        if let Some(place) = words::place(SETTINGS, name) {
+        if let Some(place) = vocabulary::place(SETTINGS, name) {
             let plain = SETTINGS[place].0;
             self.names.insert(plain.to_owned());
             return Ok((FormulaNode::Name(plain.to_owned()), of_text(SETTINGS[place].2)));
         }
-        if words::place(FIELDS, name).is_some() {
+        if vocabulary::place(FIELDS, name).is_some() {
             let remedy = format!("make it one figure: mean({name}), p99({name}), share({name} < …)");
             return Err(Fault::new(column, format!("names {name}, which has one value a request"), remedy));
         }
@@ -397,7 +397,7 @@ impl Checker {
             _ => {}
         }
         let quantile = name == "quantile";
-        if let Some(what) = words::aggregate(&name).or_else(|| quantile.then_some(Aggregate::Quantile(f64::NAN))) {
+        if let Some(what) = vocabulary::aggregate(&name).or_else(|| quantile.then_some(Aggregate::Quantile(f64::NAN))) {
             one(if quantile { 2 } else { 1 })?;
             if scope == Scope::Requests {
                 return Err(Fault::new(

@@ -6,7 +6,7 @@
 use regex::{Regex, RegexBuilder};
 
 use super::unit::Unit;
-use super::words::{self, Aggregate};
+use super::vocabulary::{self, Aggregate};
 use super::{Fault, Formula};
 use crate::{CustomMetric, Metric};
 
@@ -118,7 +118,7 @@ fn of_name(name: &str) -> Vec<KeyFault> {
         let remedy = format!("write small letters, digits and _, a letter first, at most {NAME_MAX}: tokens_per_joule");
         return vec![at("", "has a name that no metric can have", remedy)];
     }
-    if Metric::of_catalogue(name).is_some() || words::place(words::SETTINGS, name).is_some() {
+    if Metric::of_catalogue(name).is_some() || vocabulary::place(vocabulary::SETTINGS, name).is_some() {
         return vec![at("", "has the name of a figure that is known already", "choose another name")];
     }
     Vec::new()
@@ -236,7 +236,7 @@ fn aggregate(custom: &CustomMetric, origin: Option<&DefinitionOrigin>, faults: &
             _ => Aggregate::Mean,
         };
     };
-    words::aggregate(name).filter(|known| *known != Aggregate::Share).unwrap_or_else(|| {
+    vocabulary::aggregate(name).filter(|known| *known != Aggregate::Share).unwrap_or_else(|| {
         let remedy = "write mean, median, min, max, sum, sd, count, last or a percentile such as p99";
         faults.push(at("aggregate", format!("is \"{name}\""), remedy));
         Aggregate::Mean

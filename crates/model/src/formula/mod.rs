@@ -14,12 +14,12 @@ mod syntax;
 #[cfg(test)]
 mod tests;
 mod unit;
-mod words;
+mod vocabulary;
 mod work_out;
 
 pub use self::check::Formula;
 pub use self::unit::Unit;
-pub use self::words::{AGGREGATES, Aggregate, FIELDS, FUNCTIONS, Field, SERVER_FUNCTIONS, SETTINGS};
+pub use self::vocabulary::{AGGREGATES, Aggregate, FIELDS, FUNCTIONS, Field, SERVER_FUNCTIONS, SETTINGS};
 pub use self::work_out::{Requests, RunFigures, over};
 
 /// Longest text of an expression, bytes.

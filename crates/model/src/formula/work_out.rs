@@ -8,7 +8,7 @@
 
 use super::ServerFigure;
 use super::check::{FormulaNode, Operator};
-use super::words::{Aggregate, FIELDS, Function};
+use super::vocabulary::{Aggregate, FIELDS, Function};
 use sparkbench_stats::quantile::{quantile_sorted, sorted};
 
 /// The measured requests of a run, in the order of sending.

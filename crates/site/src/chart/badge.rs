@@ -6,7 +6,7 @@
 //! It is shown as a picture on a page that we do not know, light or dark, so it brings its own grounds. White on each of them has a contrast
 //! of at least 4.5 (WCAG 2.2, 1.4.3). The text says everything that the colour says.
 
-use super::text::{escape, fit, width};
+use super::label::{escape, fit, width};
 
 /// Height, font size and room beside a text.
 const HEIGHT: f64 = 20.0;

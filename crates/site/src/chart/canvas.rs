@@ -13,8 +13,8 @@ use plotters::element::{Drawable, PathElement, PointCollection, Polygon, Rectang
 use super::axis::Axis;
 use super::element::{Anchor, Label, Mark, MarkGroup, Reading, Shape, Target};
 use super::ink::{Hue, Ink, Pen};
+use super::label;
 use super::svg::{Document, STEPS, Svg};
-use super::text;
 
 /// A drawing area with a coordinate system.
 pub(super) type Plane = DrawingArea<Svg, Cartesian2d<Axis, Axis>>;
@@ -188,24 +188,24 @@ impl Canvas {
     /// A line of text on its baseline, cut to the room it has. Gives the width it takes.
     pub(crate) fn text(&self, x: f64, y: f64, content: &str, anchor: Anchor, class: &str, room: f64) -> f64 {
         let size = if class.contains("strong") { self.layout.size * BOLD } else { self.layout.size };
-        let shown = text::fit(content, size, room);
+        let shown = label::fit(content, size, room);
         let whole = if shown.ends_with('…') { content } else { "" };
         self.put(&self.sheet, &Label { at: (x, y), text: &shown, whole, anchor, class });
-        text::width(&shown, size)
+        label::width(&shown, size)
     }
 
     /// The label of a row, cut so that it stays apart from those of the other rows.
     pub(crate) fn label(&self, (x, y): (f64, f64), content: &str, others: &[&str], class: &str, room: f64) -> f64 {
         let size = if class.contains("strong") { self.layout.size * BOLD } else { self.layout.size };
-        let shown = text::fit_apart(content, others, size, room);
+        let shown = label::fit_apart(content, others, size, room);
         let whole = if shown.contains('…') { content } else { "" };
         self.put(&self.sheet, &Label { at: (x, y), text: &shown, whole, anchor: Anchor::Start, class });
-        text::width(&shown, size)
+        label::width(&shown, size)
     }
 
     /// Width of a text in this layout.
     pub(crate) fn width_of(&self, content: &str) -> f64 {
-        text::width(&text::clean(content), self.layout.size)
+        label::width(&label::clean(content), self.layout.size)
     }
 
     /// Width of a text in bold.
@@ -216,7 +216,7 @@ impl Canvas {
     /// Text broken into lines from a top edge. Gives the bottom edge.
     pub(crate) fn paragraph(&self, left: f64, top: f64, content: &str, class: &str, room: f64) -> f64 {
         let letters = if class.contains("strong") { self.layout.size * BOLD } else { self.layout.size };
-        text::wrap(content, letters, room).iter().fold(top, |y, line| {
+        label::wrap(content, letters, room).iter().fold(top, |y, line| {
             self.text(left, y + self.layout.size, line, Anchor::Start, class, room);
             y + self.line_height()
         })
@@ -303,7 +303,7 @@ impl Canvas {
         format!(
             "<svg class=\"{class}\" role=\"img\" aria-labelledby=\"{id}-t\" focusable=\"false\" viewBox=\"0 0 {w} {height}\" \
              width=\"{w}\" height=\"{height}\"><title id=\"{id}-t\">{}</title>{}</svg>",
-            text::escape(&name),
+            label::escape(&name),
             document.body
         )
     }
@@ -324,8 +324,8 @@ impl Canvas {
              viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" font-size=\"{size}\"><title id=\"{id}{suffix}-t\">{title}</title>\
              <desc id=\"{id}{suffix}-d\">{desc}{more}</desc>{open}{body}{close}{links}</svg>",
             size = self.layout.size,
-            title = text::escape(title),
-            desc = text::escape_to(desc, text::PROSE),
+            title = label::escape(title),
+            desc = label::escape_to(desc, label::PROSE),
             body = document.body,
             links = document.links,
         )

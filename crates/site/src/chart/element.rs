@@ -7,8 +7,8 @@ use plotters_backend::{BackendCoord, DrawingBackend, DrawingErrorKind};
 use std::fmt::Write as _;
 
 use super::ink::Ink;
+use super::label;
 use super::svg::{STEPS, Svg, pixels};
-use super::text;
 
 /// Error of the backend, for signatures.
 type Fault = DrawingErrorKind<<Svg as DrawingBackend>::ErrorType>;
@@ -132,12 +132,12 @@ impl Drawable<Svg> for Mark<'_> {
                 self.ink.classes(),
                 self.shape.data(place, self.radius)
             );
-            let note = text::escape(self.note);
+            let note = label::escape(self.note);
             let title = if note.is_empty() { String::new() } else { format!("<title>{note}</title>") };
-            match self.href.and_then(text::link) {
+            match self.href.and_then(label::link) {
                 Some(href) => {
                     let hit = Shape::Circle.data(place, self.reach.max(self.radius));
-                    let href = text::xml(href);
+                    let href = label::xml(href);
                     backend.link(&format!(
                         "<a href=\"{href}\" aria-label=\"{note}\">{title}<path class=\"hit\" d=\"{hit}\"/>{shapes}</a>"
                     ));
@@ -236,13 +236,13 @@ impl Drawable<Svg> for Label<'_> {
         };
         let class = if self.class.is_empty() { String::new() } else { format!(" class=\"{}\"", self.class) };
         let title =
-            if self.whole.is_empty() { String::new() } else { format!("<title>{}</title>", text::escape(self.whole)) };
+            if self.whole.is_empty() { String::new() } else { format!("<title>{}</title>", label::escape(self.whole)) };
         for (x, y) in places {
             backend.draw(&format!(
                 "<text{class} x=\"{}\" y=\"{}\"{anchor}>{title}{}</text>",
                 pixels(x),
                 pixels(y),
-                text::escape(self.text)
+                label::escape(self.text)
             ));
         }
         Ok(())
@@ -285,13 +285,13 @@ impl Drawable<Svg> for Target<'_> {
         backend: &mut Svg,
         _: (u32, u32),
     ) -> Result<(), Fault> {
-        let (Some(a), Some(b), Some(href)) = (places.next(), places.next(), text::link(self.href)) else {
+        let (Some(a), Some(b), Some(href)) = (places.next(), places.next(), label::link(self.href)) else {
             return Ok(());
         };
-        let note = text::escape(self.note);
+        let note = label::escape(self.note);
         backend.link(&format!(
             "<a href=\"{}\" aria-label=\"{note}\"><title>{note}</title>{}</a>",
-            text::xml(href),
+            label::xml(href),
             hit(a, b)
         ));
         Ok(())
@@ -323,7 +323,7 @@ impl Drawable<Svg> for Reading<'_> {
         _: (u32, u32),
     ) -> Result<(), Fault> {
         if let (Some(a), Some(b)) = (places.next(), places.next()) {
-            backend.draw(&format!("<g><title>{}</title>{}</g>", text::escape(self.note), hit(a, b)));
+            backend.draw(&format!("<g><title>{}</title>{}</g>", label::escape(self.note), hit(a, b)));
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 
 use super::canvas::{Canvas, NARROW, WIDE, Words};
 use super::element::Anchor;
-use super::text;
+use super::label;
 
 /// Stylesheet of every chart: colours of both themes, dashes, print and forced colours. Embed once per page.
 pub const STYLE: &str = include_str!("../../../../static/chart.css");
@@ -70,7 +70,7 @@ impl Table {
 
     /// Adds a row. A link that is not allowed is left out.
     pub fn row<const N: usize>(&mut self, cells: [String; N], href: Option<&str>) {
-        self.rows.push(Row { cells: cells.to_vec(), href: href.and_then(text::link).map(str::to_owned) });
+        self.rows.push(Row { cells: cells.to_vec(), href: href.and_then(label::link).map(str::to_owned) });
     }
 }
 
@@ -124,7 +124,7 @@ impl FigureText<'_> {
 
     /// Draws the layouts that are asked for.
     pub(crate) fn compose_as(self, layouts: Layouts, draw: impl Fn(&Canvas) -> Option<f64>) -> Figure {
-        let id = text::id(self.id);
+        let id = label::id(self.id);
         let words = Words { id: &id, title: self.title, desc: &self.desc };
         let one = |layout| {
             let canvas = Canvas::new(layout);
@@ -139,7 +139,7 @@ impl FigureText<'_> {
         Figure {
             svg,
             narrow,
-            title: text::clean(self.title),
+            title: label::clean(self.title),
             desc: self.desc,
             finding: self.finding.clone(),
             table: self.table,

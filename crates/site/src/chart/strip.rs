@@ -8,7 +8,7 @@ use super::canvas::{Frame, Words};
 use super::element::{MarkGroup, Shape};
 use super::figure::{Figure, Table};
 use super::ink::{Hue, Ink, Pen};
-use super::{number, text};
+use super::{label, number};
 use sparkbench_text::plural::count;
 
 /// Size of a strip in pixels.
@@ -50,12 +50,12 @@ impl Strip {
         }
         let desc = self.desc(&values);
         let svg =
-            canvas.finish_small(SIZE.1, "chart-strip", Words { id: &text::id(id), title: &self.title, desc: &desc });
+            canvas.finish_small(SIZE.1, "chart-strip", Words { id: &label::id(id), title: &self.title, desc: &desc });
         let mut table = Table::new(self.title.clone(), ["Value"]);
         for value in &values {
             table.row([number::with_unit(&number::significant(*value, 5), &self.unit)], None);
         }
-        Figure { narrow: svg.clone(), svg, title: text::clean(&self.title), desc, finding: None, table }
+        Figure { narrow: svg.clone(), svg, title: label::clean(&self.title), desc, finding: None, table }
     }
 
     /// Line, band, dots and mark.

@@ -14,7 +14,7 @@ use std::rc::Rc;
 use plotters_backend::text_anchor::{HPos, VPos};
 use plotters_backend::{BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind};
 
-use super::{ink, text};
+use super::{ink, label};
 
 /// Steps per pixel.
 pub(super) const STEPS: f64 = 10.0;
@@ -207,7 +207,7 @@ impl DrawingBackend for Svg {
             "<text class=\"{hue}\" x=\"{}\" y=\"{}\"{anchor}>{}</text>",
             pixels(pos.0),
             pixels(y),
-            text::escape(content)
+            label::escape(content)
         ));
         Ok(())
     }
@@ -217,7 +217,7 @@ impl DrawingBackend for Svg {
         content: &str,
         style: &T,
     ) -> Result<(u32, u32), DrawingErrorKind<Infallible>> {
-        Ok((libm::ceil(text::width(content, style.size())) as u32, libm::ceil(style.size()) as u32))
+        Ok((libm::ceil(label::width(content, style.size())) as u32, libm::ceil(style.size()) as u32))
     }
 }
 

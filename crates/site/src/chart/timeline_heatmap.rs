@@ -13,8 +13,8 @@ use super::canvas::{Canvas, Frame};
 use super::element::Anchor;
 use super::figure::{Figure, FigureText, Row, Table};
 use super::ink::{Hue, Pen};
+use super::label;
 use super::number;
-use super::text;
 use sparkbench_text::plural::count;
 
 /// Most rows of one drawing: with every cell different it still stays below 60 kB. The caller parts more into several.
@@ -124,7 +124,7 @@ impl TimelineHeatmap {
             let baseline = if narrow { y + size } else { y + high - 6.0 };
             let room = if narrow { width } else { left - 12.0 };
             let linked = if row.href.is_some() { "linked" } else { "" };
-            canvas.text(0.0, baseline, &text::fit_middle(&row.label, size, room), Anchor::Start, linked, room);
+            canvas.text(0.0, baseline, &label::fit_middle(&row.label, size, room), Anchor::Start, linked, room);
             let bottom = if narrow { y + lane - 4.0 } else { y + high };
             for (from, to, step) in row.stretches(self.full) {
                 let (a, b) = (frame.px(from as f64 * self.step), frame.px(to as f64 * self.step));
@@ -134,7 +134,7 @@ impl TimelineHeatmap {
                 }
                 canvas.line(&[(a, bottom), (b, bottom)], Hue::Axis, Pen::Hair);
             }
-            if let Some(href) = row.href.as_deref().and_then(text::link) {
+            if let Some(href) = row.href.as_deref().and_then(label::link) {
                 canvas.target(0.0, y - 1.0, width, lane - 2.0, href, &row.label);
             }
             y += lane;
@@ -203,7 +203,7 @@ impl TimelineHeatmap {
                     value.map_or_else(|| "no sample".to_owned(), |v| number::significant(v, 3))
                 }))
                 .collect(),
-            href: row.href.as_deref().and_then(text::link).map(str::to_owned),
+            href: row.href.as_deref().and_then(label::link).map(str::to_owned),
         });
         Table { caption, columns: std::iter::once("Run".to_owned()).chain(heads).collect(), rows: rows.collect() }
     }

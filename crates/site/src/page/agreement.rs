@@ -5,14 +5,14 @@
 
 use askama::Template;
 
+use super::draft::{AcrossRows, Draft, DrawnPage, PageKind, Rows};
 use super::figure::FigureView;
 use super::index::{Link, Site, run_href};
-use super::kind::{AcrossRows, Draft, DrawnPage, PageKind, Rows};
+use super::labels::{self, Badge, metric};
 use super::number::{self, ABSENT};
-use super::sheet::{self, Cell, TableSection, figures};
 use super::shell::Shell;
+use super::table::{self, Cell, TableSection, figures};
 use super::template_fault;
-use super::words::{self, Badge, metric};
 use crate::chart::bland_altman::{BlandAltmanPoint, Level};
 use crate::chart::{BlandAltman, Layouts};
 use sparkbench_model::within;
@@ -166,7 +166,7 @@ fn short(found: &AgreementTable, against: &str, page: &str, title: &str) -> Opti
         .collect();
     let whom = if against == TRUTH { "the truth" } else { against };
     let columns =
-        std::iter::once(sheet::words("Client"))
+        std::iter::once(table::words("Client"))
             .chain(shown.iter().map(|metric| {
                 figures(metric.label.as_str(), format!("%, margin {}", number::plain(metric.margin_pct)))
             }))
@@ -194,7 +194,7 @@ fn standing(pair: &AgreementPair) -> &'static str {
         Agreeing::Interchangeable if pair.against == TRUTH => "right in each run",
         Agreeing::OnAverage if pair.against == TRUTH => "right on average",
         Agreeing::Apart if pair.against == TRUTH => "off",
-        kind => words::agreeing(kind).word,
+        kind => labels::agreeing(kind).word,
     }
 }
 
@@ -216,7 +216,7 @@ fn clients(found: &AgreementTable, title: &str) -> TableSection {
         })
         .collect();
     let columns = vec![
-        sheet::words("Client"),
+        table::words("Client"),
         figures("Runs", ""),
         figures("Input", "tokens"),
         figures("Output", "tokens"),
@@ -229,8 +229,8 @@ fn view(found: &AgreementTable, of: &AgreementMetric, title: &str) -> MetricView
     let id = metric_id(found, of);
     let rows = of.pairs.iter().map(row).collect();
     let columns = vec![
-        sheet::words("Client"),
-        sheet::words("Against"),
+        table::words("Client"),
+        table::words("Against"),
         figures("Pairs", "rounds"),
         figures("Mean difference", "%"),
         figures("Lower limit", "%"),
@@ -247,7 +247,7 @@ fn view(found: &AgreementTable, of: &AgreementMetric, title: &str) -> MetricView
             .map(|pair| VerdictView {
                 client: pair.client.clone(),
                 against: pair.against.clone(),
-                badge: words::agreeing(pair.kind),
+                badge: labels::agreeing(pair.kind),
                 text: pair.sentence.clone(),
                 definition: pair.definition.clone(),
             })

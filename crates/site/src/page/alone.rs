@@ -6,9 +6,9 @@
 use super::across::{self, Cells, joined, lengths, load};
 use super::figure::FigureView;
 use super::index::Site;
+use super::labels::counted;
 use super::number;
-use super::sheet::{Cell, TableSection, figures, words};
-use super::words::counted;
+use super::table::{Cell, TableSection, figures, words};
 use sparkbench_verdict::report::across::{CellName, Sweep};
 use sparkbench_verdict::report::{CampaignReport, EssentialCell, Estimate, MeasuredRow};
 

@@ -4,7 +4,7 @@
 //! stand on the page of data.
 //! Not here: finding them (see `archive`).
 
-use super::words::{self, Badge, counted};
+use super::labels::{self, Badge, counted};
 use sparkbench_model::Altered;
 use sparkbench_verdict::report::Severity;
 
@@ -46,7 +46,7 @@ pub(super) fn files<'a>(found: impl Iterator<Item = &'a Altered>) -> Option<Alte
     let mut found: Vec<&Altered> = found.collect();
     found.sort_by_key(|altered| !altered.is_error);
     let file = |altered: &&Altered| AlteredFile {
-        badge: words::severity(if altered.is_error { Severity::Error } else { Severity::Warning }),
+        badge: labels::severity(if altered.is_error { Severity::Error } else { Severity::Warning }),
         sentence: pieces(altered),
         remedy: altered.remedy.clone(),
     };

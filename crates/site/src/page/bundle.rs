@@ -15,7 +15,7 @@ use flate2::{Compression, Crc, write::DeflateEncoder};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::index::Site;
-use super::memory::Sheet;
+use super::memory::HashedPage;
 use super::{Page, data, export, settle, template_fault};
 use sparkbench_text::error::Error;
 

@@ -4,8 +4,8 @@
 //! Not here: any number.
 
 use super::index::{Link, Site};
+use super::labels::{self, Badge, counted};
 use super::number::{count, fixed, plain};
-use super::words::{self, Badge, counted};
 use sparkbench_verdict::report::{CalibrationArm, CalibrationReport};
 
 /// Outcome of one campaign.
@@ -81,11 +81,11 @@ fn arm(arm: &CalibrationArm) -> ArmView {
     ArmView {
         cell: if arm.workload.is_empty() { arm.model.clone() } else { format!("{} · {}", arm.model, arm.workload) },
         environment: arm.environment.clone(),
-        metric: words::metric(&arm.metric),
+        metric: labels::metric(&arm.metric),
         n: arm.n,
         different: share(arm.different),
         equivalent: share(arm.equivalent),
-        by_turns: words::verdict(arm.by_turns),
-        by_halves: words::verdict(arm.by_halves),
+        by_turns: labels::verdict(arm.by_turns),
+        by_halves: labels::verdict(arm.by_halves),
     }
 }

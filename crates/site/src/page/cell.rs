@@ -8,15 +8,15 @@ use super::across::{self, About};
 use super::campaign::{self, GroupView, OrderView};
 use super::cell_figures;
 use super::comparison::{Account, RowView, in_short};
+use super::draft::{Draft, DrawnPage, PageKind, Rows};
 use super::figure::{self, FigureView};
 use super::index::{Link, Site, run_href, slug};
-use super::kind::{Draft, DrawnPage, PageKind, Rows};
+use super::labels::{self, Badge};
 use super::number::{ABSENT, plain, plain_or};
 use super::pair::{self, Anchored, QuestionView, VerdictView};
 use super::shell::Shell;
 use super::stable::GridView;
 use super::template_fault;
-use super::words::{self, Badge};
 use crate::chart::spread::BOX_FROM;
 use sparkbench_verdict::report::across::Place;
 use sparkbench_verdict::report::{CampaignReport, Comparison, Group, RunReport};
@@ -189,7 +189,7 @@ fn page(site: &Site<'_>, path: &str, of: &CellOf<'_, '_>) -> Result<String, aska
         said: told
             .iter()
             .map(|(anchor, c)| VerdictView {
-                badge: words::judged(c),
+                badge: labels::judged(c),
                 subject: format!("{}:", subject(c)),
                 href: format!("#{anchor}"),
                 text: in_short(c),
@@ -318,7 +318,7 @@ fn requests(site: &Site<'_>, of: &CellOf<'_, '_>) -> Vec<(String, Vec<FigureView
             let id = slug(&["requests", metric]);
             let ecdf = cell_figures::requests(site, &id, metric, &environments, &of.runs, &of.arms(metric), first);
             let shifts = shifts.iter().map(|(anchor, c)| cell_figures::shift(site, &format!("shift-{anchor}"), c));
-            (words::metric(metric), std::iter::once(Some(ecdf)).chain(shifts).flatten().collect::<Vec<FigureView>>())
+            (labels::metric(metric), std::iter::once(Some(ecdf)).chain(shifts).flatten().collect::<Vec<FigureView>>())
         })
         .filter(|(_, figures)| !figures.is_empty())
         .collect()
@@ -335,13 +335,13 @@ fn runs(site: &Site<'_>, of: &CellOf<'_, '_>) -> (Vec<String>, Vec<RunView>) {
         environment: run.environment.clone(),
         repeat: run.repeat.map_or_else(|| ABSENT.to_owned(), |k| k.to_string()),
         block: run.block.map_or_else(|| ABSENT.to_owned(), |k| k.to_string()),
-        started: run.started_utc.map_or_else(|| ABSENT.to_owned(), words::moment_bare),
-        badge: Some(run.status.word()).filter(|word| *word != "done").map(words::run_status),
+        started: run.started_utc.map_or_else(|| ABSENT.to_owned(), labels::moment_bare),
+        badge: Some(run.status.word()).filter(|word| *word != "done").map(labels::run_status),
         values: metrics
             .iter()
             .map(|m| Link { href: site.figure(ROOT, run, m), text: plain_or(run.metrics.get(*m).copied().flatten()) })
             .collect(),
-        flags: run.flags.iter().map(|f| words::flag(f)).collect::<Vec<_>>().join(" · "),
+        flags: run.flags.iter().map(|f| labels::flag(f)).collect::<Vec<_>>().join(" · "),
     });
     let views = views.collect();
     (metrics.iter().map(|m| campaign::with_unit(m)).collect(), views)

@@ -6,8 +6,8 @@
 use super::Extras;
 use super::figure::{FigureView, MOST_STEPS, whole_series};
 use super::index::{Site, run_href};
+use super::labels;
 use super::number::{self, decimals, fixed, signed};
-use super::words;
 use crate::chart::bars::{self, Bars};
 use crate::chart::shift::{self, Shift};
 use crate::chart::slope::{self, Slope};
@@ -25,7 +25,7 @@ pub(super) fn slope(site: &Site<'_>, id: &str, root: &str, c: &Comparison) -> Op
     let equal = if pairs.equal > 0 { format!(", equal in {}", pairs.equal) } else { String::new() };
     let mut finding = format!(
         "Of {}, {} is above {} in {}, below in {}{equal}.",
-        words::counted(pairs.rows.len(), "pair", "pairs"),
+        labels::counted(pairs.rows.len(), "pair", "pairs"),
         c.candidate,
         c.baseline,
         pairs.above,
@@ -76,11 +76,11 @@ pub(super) fn means(site: &Site<'_>, id: &str, groups: &[&Group], comparisons: &
         n: group.n,
         href: None,
     };
-    let label = words::metric(&first.metric);
+    let label = labels::metric(&first.metric);
     let own: Vec<&Comparison> = comparisons.iter().copied().filter(|c| c.metric == first.metric).collect();
     let finding = match own[..] {
         [] => None,
-        [only] => Some(words::typeset(&words::sentence(&only.verdict.said, &site.names()))),
+        [only] => Some(labels::typeset(&labels::sentence(&only.verdict.said, &site.names()))),
         _ => Some(each(&own)),
     };
     let chart = Bars {
@@ -95,13 +95,13 @@ pub(super) fn means(site: &Site<'_>, id: &str, groups: &[&Group], comparisons: &
 
 /// The verdict of every candidate in one sentence.
 fn each(comparisons: &[&Comparison]) -> String {
-    let said = |c: &&Comparison| format!("{} against {} {}", c.candidate, c.baseline, words::judged(c).word);
+    let said = |c: &&Comparison| format!("{} against {} {}", c.candidate, c.baseline, labels::judged(c).word);
     let one = comparisons
         .iter()
         .all(|c| c.verdict.kind == comparisons[0].verdict.kind && c.baseline == comparisons[0].baseline);
     if one {
         let names: Vec<&str> = comparisons.iter().map(|c| c.candidate.as_str()).collect();
-        let (word, baseline) = (words::judged(comparisons[0]).word, &comparisons[0].baseline);
+        let (word, baseline) = (labels::judged(comparisons[0]).word, &comparisons[0].baseline);
         return format!("Against {baseline}: {} {word}.", names.join(", "));
     }
     format!("{}.", comparisons.iter().map(said).collect::<Vec<_>>().join(", "))
@@ -150,7 +150,7 @@ pub(super) fn requests(
         values.sort_unstable_by(f64::total_cmp);
         values
     };
-    let unit = words::unit(metric);
+    let unit = labels::unit(metric);
     let finding =
         shift.and_then(|c| Some((c, c.shift.as_ref()?.deciles.iter().find(|d| d.percent == 50)?))).map(|(c, half)| {
             let ((a, b), u) = (number::beside(half.baseline, half.candidate), with_space(unit));
@@ -175,9 +175,9 @@ pub(super) fn requests(
         let all = || curves.iter().flat_map(|curve| curve.values.iter().copied());
         let (least, greatest) = all().fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));
         let chart = Ecdf {
-            title: format!("{} of all requests, by environment", words::metric(metric)),
+            title: format!("{} of all requests, by environment", labels::metric(metric)),
             finding: finding.clone(),
-            axis: within(&words::metric(metric)),
+            axis: within(&labels::metric(metric)),
             unit: unit.to_owned(),
             log_x: least > 0.0 && greatest / least > LOG_FROM,
             curves,
@@ -229,13 +229,13 @@ pub(super) fn shift(site: &Site<'_>, id: &str, c: &Comparison) -> Option<FigureV
     };
     let mut view = site.figure_kept(|marker| _ = marker.text(id).debug(&chart), || FigureView::new(id, chart.draw(id)));
     let (a, b) =
-        (words::counted(report.runs_baseline, "run", "runs"), words::counted(report.runs_candidate, "run", "runs"));
+        (labels::counted(report.runs_baseline, "run", "runs"), labels::counted(report.runs_candidate, "run", "runs"));
     let requests = number::count((report.requests_baseline + report.requests_candidate) as u64);
     let mut note = format!("{requests} requests of {a} and {b}");
     if let Some(draws) = report.resamples {
         note.push_str(&format!(". Runs, then their requests, were resampled {} times", number::count(draws as u64)));
     }
-    let flags: Vec<String> = report.flags.iter().map(|flag| words::flag(flag)).collect();
+    let flags: Vec<String> = report.flags.iter().map(|flag| labels::flag(flag)).collect();
     if !flags.is_empty() {
         note.push_str(&format!(" ({})", flags.join(", ")));
     }

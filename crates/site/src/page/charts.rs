@@ -5,8 +5,8 @@
 
 use askama::Template;
 
+use super::draft::{Draft, DrawnPage, PageKind};
 use super::index::Site;
-use super::kind::{Draft, DrawnPage, PageKind};
 use super::shell::Shell;
 use super::template_fault;
 use crate::chart::CHARTS;

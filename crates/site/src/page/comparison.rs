@@ -3,8 +3,8 @@
 //! In:  a comparison.  Out: [`RowView`] for the table, [`Account`] with every test.
 //! Not here: the verdict, which the comparison holds.
 
+use super::labels::{self, Badge};
 use super::number::{self, ABSENT, decimals, fixed, p, plain, signed};
-use super::words::{self, Badge};
 use sparkbench_model::within;
 use sparkbench_verdict::number::decimals as sentence_decimals;
 use sparkbench_verdict::report::{Comparison, Interval, TReport};
@@ -107,7 +107,7 @@ impl RowView {
             anchor: anchor.to_owned(),
             label: c.label.clone(),
             unit: c.unit,
-            derived: c.derived_from.as_deref().map(|name| within(&words::metric(name))),
+            derived: c.derived_from.as_deref().map(|name| within(&labels::metric(name))),
             baseline: means(c.mean_baseline),
             n_baseline: c.n_baseline,
             candidate: means(c.mean_candidate),
@@ -127,7 +127,7 @@ impl RowView {
             runs_needed: c.runs_needed.map_or_else(|| ABSENT.to_owned(), number::count),
             runs_to_decide: c.runs_to_decide.map(number::count),
             stable: super::stable::short(c),
-            badge: words::judged(c),
+            badge: labels::judged(c),
         }
     }
 }
@@ -145,16 +145,16 @@ impl Account {
         ];
         // The verdict itself is no other choice.
         let others = || c.stability.iter().filter(|s| s.choice != stability::AS_JUDGED);
-        let choices: Vec<_> = others().map(|s| (s.choice.clone(), words::verdict(s.kind))).collect();
+        let choices: Vec<_> = others().map(|s| (s.choice.clone(), labels::verdict(s.kind))).collect();
         let same = others().filter(|s| s.kind == c.verdict.kind).count();
         Self {
             anchor: anchor.to_owned(),
             label: c.label.clone(),
-            badge: words::judged(c),
+            badge: labels::judged(c),
             said: in_short(c),
-            statement: if c.verdict.because.is_empty() { words::typeset(&statement(c)) } else { String::new() },
-            because: c.verdict.because.iter().map(|reason| words::typeset(reason)).collect(),
-            caveats: c.verdict.caveats.iter().map(|caveat| words::typeset(caveat)).collect(),
+            statement: if c.verdict.because.is_empty() { labels::typeset(&statement(c)) } else { String::new() },
+            because: c.verdict.because.iter().map(|reason| labels::typeset(reason)).collect(),
+            caveats: c.verdict.caveats.iter().map(|caveat| labels::typeset(caveat)).collect(),
             reasons: c.verdict.reasons.clone(),
             family: family(c),
             parts: parts.into_iter().filter(|part| !part.rows.is_empty()).collect(),
@@ -202,7 +202,7 @@ impl Brief {
         Self {
             anchor: anchor.to_owned(),
             label: c.label.clone(),
-            badge: words::judged(c),
+            badge: labels::judged(c),
             text: in_short(c),
             line: parts.join(" · "),
         }
@@ -218,7 +218,7 @@ fn statement(c: &Comparison) -> String {
 
 /// The line of a verdict as a page prints it, with its full stop.
 pub(super) fn in_short(c: &Comparison) -> String {
-    words::typeset(&format!("{}.", c.verdict.said))
+    labels::typeset(&format!("{}.", c.verdict.said))
 }
 
 type Row = (String, String, String);
@@ -245,7 +245,7 @@ fn estimate(c: &Comparison) -> Vec<Row> {
     let within = |overhead: Interval| c.change_within(overhead).map(percent_interval);
     if let (Some(x), Some(ci), Some(named)) = (c.change_pct, c.change_ci, &c.overhead_ci) {
         let text = format!("{} % {}", signed(x, percent), number::ends(ci, percent));
-        rows.push(row("Change", text, format!("{}, the interval of the verdict", words::method(&named.method))));
+        rows.push(row("Change", text, format!("{}, the interval of the verdict", labels::method(&named.method))));
     }
     if let Some(text) = c.overhead_ci90.and_then(within) {
         rows.push(row("Change, 90 % interval", text, "the one a reading of sameness uses"));
@@ -256,8 +256,8 @@ fn estimate(c: &Comparison) -> Vec<Row> {
     if let Some(ci) = &c.bootstrap_overhead_pct
         && let Some(text) = within(Interval::new(ci.low, ci.high))
     {
-        let remark: Vec<String> = std::iter::once(words::method(&ci.method))
-            .chain(c.bootstrap_flags.iter().map(|f| words::flag(f)))
+        let remark: Vec<String> = std::iter::once(labels::method(&ci.method))
+            .chain(c.bootstrap_flags.iter().map(|f| labels::flag(f)))
             .collect();
         rows.push(row("Change, bootstrap", text, remark.join(" · ")));
     }
@@ -288,7 +288,7 @@ fn looks(c: &Comparison) -> Vec<Row> {
     let level = plain(report.confidence_pct());
     let mut rows = vec![row(
         &format!("Look {} of {}", report.look, report.design.looks.len()),
-        words::typeset(report.decision.words()),
+        labels::typeset(report.decision.words()),
         format!("{} of {} blocks", report.n, report.blocks()),
     )];
     let repeated = report.repeated_interval_pct.and_then(within).unwrap_or_else(|| "no bound".to_owned());
@@ -334,7 +334,7 @@ fn tests(c: &Comparison) -> Vec<Row> {
         rows.push(t_row("Student t", t, "pooled variance, as the study used it"));
     }
     if let Some(u) = &c.mann_whitney {
-        let remark = format!("U = {}, {} · stochastic order, not means", plain(u.u), words::method(&u.method));
+        let remark = format!("U = {}, {} · stochastic order, not means", plain(u.u), labels::method(&u.method));
         rows.push(row("Mann-Whitney", format!("p {}", p_sign(u.p)), remark));
     }
     if let Some(perm) = &c.permutation {
@@ -349,7 +349,7 @@ fn tests(c: &Comparison) -> Vec<Row> {
         rows.push(t_row("Paired t", t, "blocks as pairs"));
     }
     if let Some(w) = &c.wilcoxon {
-        let remark = format!("W = {}, {}", plain(w.w), words::method(&w.method));
+        let remark = format!("W = {}, {}", plain(w.w), labels::method(&w.method));
         rows.push(row("Wilcoxon signed rank", format!("p {}", p_sign(w.p)), remark));
     }
     if let Some(f) = &c.brown_forsythe {

@@ -7,8 +7,8 @@
 use askama::Template;
 
 use super::across::several;
+use super::draft::{Draft, DrawnPage, PageKind, Rows};
 use super::index::{Link, Site};
-use super::kind::{Draft, DrawnPage, PageKind, Rows};
 use super::number::{self, ABSENT, plain};
 use super::shell::Shell;
 use super::template_fault;

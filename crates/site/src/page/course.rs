@@ -5,8 +5,8 @@
 
 use super::figure::FigureView;
 use super::index::{Link, Site};
+use super::labels::Badge;
 use super::number;
-use super::words::Badge;
 use crate::chart::RequestTimeline;
 use crate::chart::request_timeline::RequestBar;
 use crate::chart::series::{Event, Stretch};
@@ -59,7 +59,7 @@ fn gate(found: &Finding) -> GateRow {
         badge,
         reading: found.reading.clone(),
         limit: found.limit.clone().unwrap_or_default(),
-        when: at.map_or_else(String::new, super::words::moment_bare),
+        when: at.map_or_else(String::new, super::labels::moment_bare),
         remedy: found.remedy.clone().unwrap_or_default(),
     }
 }

@@ -3,12 +3,12 @@
 use askama::Template;
 use sha2::{Digest, Sha256};
 
+use super::draft::{Draft, DrawnPage, PageKind};
 use super::index::Site;
-use super::kind::{Draft, DrawnPage, PageKind};
+use super::labels::counted;
 use super::number;
 use super::shell::Shell;
 use super::template_fault;
-use super::words::counted;
 use sparkbench_model::Altered;
 
 #[derive(Template)]

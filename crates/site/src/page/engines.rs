@@ -9,13 +9,13 @@ use askama::Template;
 
 use super::across::{self, Cells, Ways};
 use super::comparison::in_short;
+use super::draft::{AcrossRows, Draft, DrawnPage, PageKind, Rows};
 use super::figure::FigureView;
 use super::index::{Link, Site};
-use super::kind::{AcrossRows, Draft, DrawnPage, PageKind, Rows};
-use super::sheet::{self, Cell, TableSection, figures};
+use super::labels::{self, Badge};
 use super::shell::Shell;
+use super::table::{self, Cell, TableSection, figures};
 use super::template_fault;
-use super::words::{self, Badge};
 use crate::chart::{Bars, bars};
 use sparkbench_verdict::number::list;
 use sparkbench_verdict::report::VerdictKind;
@@ -138,10 +138,10 @@ fn overview(site: &Site<'_>, ways: &Ways, engines: &BTreeMap<String, Vec<&Place>
         }
     }
     let columns = vec![
-        sheet::words("Engine"),
-        sheet::words("Model"),
-        sheet::words("Machine"),
-        sheet::words("Campaign"),
+        table::words("Engine"),
+        table::words("Model"),
+        table::words("Machine"),
+        table::words("Campaign"),
         figures("Cells", ""),
     ];
     TableSection::new("all", "Every engine", "Every engine of the analysis", columns, rows)
@@ -174,7 +174,7 @@ fn table(site: &Site<'_>, ways: &Ways, cells: &Cells<'_>, k: usize, found: &Engi
             .map(|c| VerdictView {
                 candidate: c.candidate.clone(),
                 metric: c.label.clone(),
-                badge: words::judged(c),
+                badge: labels::judged(c),
                 text: in_short(c),
             })
             .collect(),
@@ -205,7 +205,7 @@ fn figure(
         .comparisons
         .iter()
         .filter(|c| c.metric == FIRST && drawn.iter().any(|row| row.label == c.candidate))
-        .map(|c| words::sentence(&c.verdict.said, &site.names()))
+        .map(|c| labels::sentence(&c.verdict.said, &site.names()))
         .collect();
     let chart = Bars {
         title: format!("Output throughput of {} by engine: {shape}", found.model),
@@ -238,8 +238,8 @@ fn rows(site: &Site<'_>, cells: &Cells<'_>, found: &EngineTable, shape: &str) ->
         })
         .collect();
     let columns = vec![
-        sheet::words("Engine"),
-        sheet::words("Cell"),
+        table::words("Engine"),
+        table::words("Cell"),
         figures("Runs", ""),
         figures("Output throughput", "tok/s"),
         figures("TTFT", "ms"),

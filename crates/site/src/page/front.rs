@@ -12,15 +12,15 @@ use super::altered::{self, AlteredFiles};
 use super::badge;
 use super::campaign::cell;
 use super::comparison::RowView;
+use super::draft::{AcrossRows, Draft, DrawnPage, PageKind, Rows};
 use super::figure::{self, FigureView};
 use super::index::Site;
-use super::kind::{AcrossRows, Draft, DrawnPage, PageKind, Rows};
+use super::labels::{self, counted};
 use super::missing_runs::{self, LostRuns};
 use super::publish::{cite, versions};
-use super::sheet::Sheet;
 use super::shell::Shell;
+use super::table::TableSection;
 use super::template_fault;
-use super::words::{self, counted};
 use sparkbench_model::within;
 use sparkbench_verdict::report::{CampaignReport, Comparison, VerdictKind};
 
@@ -242,7 +242,7 @@ fn card(site: &Site<'_>, campaign: &CampaignReport) -> Card {
 /// Title, days, machine and size of a campaign in one line.
 pub(super) fn eyebrow(site: &Site<'_>, campaign: &CampaignReport) -> String {
     let mut parts = vec![campaign.title.clone()];
-    parts.extend(words::days(campaign.first_started_utc, campaign.last_started_utc));
+    parts.extend(labels::days(campaign.first_started_utc, campaign.last_started_utc));
     parts.extend(campaign.machine.as_deref().map(|m| site.machine(m)));
     parts.push(counted(campaign.runs, "run", "runs"));
     if campaign.failed > 0 {

@@ -5,8 +5,8 @@
 
 use askama::Template;
 
+use super::draft::{Draft, DrawnPage, PageKind};
 use super::index::{Site, slug};
-use super::kind::{Draft, DrawnPage, PageKind};
 use super::prose;
 use super::shell::Shell;
 use super::template_fault;

@@ -7,14 +7,14 @@ use askama::Template;
 
 use super::comparison::{RowView, in_short};
 use super::data::hex;
+use super::draft::{Draft, DrawnPage, PageKind, Rows};
 use super::figure::{self, FigureView};
 use super::index::{Site, slug};
-use super::kind::{Draft, DrawnPage, PageKind, Rows};
+use super::labels::{self, Badge};
 use super::number::{self, ABSENT};
 use super::publish::feed::{self, News};
 use super::shell::Shell;
 use super::template_fault;
-use super::words::{self, Badge};
 use sparkbench_model::within;
 use sparkbench_verdict::change::LEAST_POINTS;
 use sparkbench_verdict::report::series::{ChangeReport, PointName, SeriesReport, StretchReport, Turn};
@@ -195,7 +195,7 @@ fn question(site: &Site<'_>, k: usize, one: &ReplicationReport) -> QuestionView 
     );
     QuestionView {
         id: format!("question-{}", k + 1),
-        badge: words::verdict(one.kind),
+        badge: labels::verdict(one.kind),
         said: one.said.clone(),
         spread: one.spread.clone(),
         left_out: (!one.left_out.is_empty())
@@ -210,7 +210,7 @@ fn question(site: &Site<'_>, k: usize, one: &ReplicationReport) -> QuestionView 
 fn cell(site: &Site<'_>, k: usize, history: &HistoryReport) -> CellView {
     let mut about: Vec<String> = history.machine.iter().map(|m| site.machine(m)).collect();
     about.extend(history.engine.clone());
-    about.push(words::counted(history.points.len(), "campaign", "campaigns"));
+    about.push(labels::counted(history.points.len(), "campaign", "campaigns"));
     CellView {
         id: format!("cell-{}", k + 1),
         heading: heading(history),
@@ -238,11 +238,11 @@ fn followed(site: &Site<'_>, k: usize, history: &HistoryReport, metric: &str) ->
             PointView {
                 href: format!("../c/{}/index.html", point.campaign),
                 campaign: point.campaign.clone(),
-                days: words::days(point.first_started_utc, point.last_started_utc).unwrap_or_else(|| ABSENT.into()),
+                days: labels::days(point.first_started_utc, point.last_started_utc).unwrap_or_else(|| ABSENT.into()),
                 mean: figure.map_or_else(|| ABSENT.to_owned(), mean),
                 interval: figure.and_then(|f| f.interval).map_or_else(String::new, number::interval),
                 n: figure.map_or(0, |f| f.n),
-                badge: comparison.map(words::judged),
+                badge: comparison.map(labels::judged),
                 change: row.as_ref().map_or_else(String::new, |r| r.change.clone()),
                 change_ci: row.map_or_else(String::new, |r| r.change_ci),
                 versions: point.versions.iter().map(|(n, v)| format!("{n} {v}")).collect::<Vec<_>>().join("; "),
@@ -288,11 +288,11 @@ fn whole(series: &SeriesReport) -> String {
     }
     let changes = match series.change_points.len() {
         0 => "No change".to_owned(),
-        n => words::counted(n, "change", "changes"),
+        n => labels::counted(n, "change", "changes"),
     };
     let odd = match series.outliers.len() {
         0 => String::new(),
-        n => format!(" {}.", words::counted(n, "single odd campaign", "single odd campaigns")),
+        n => format!(" {}.", labels::counted(n, "single odd campaign", "single odd campaigns")),
     };
     let memory = if series.autocorrelation > 0.0 {
         format!(" The noise has memory (autocorrelation {}).", number::fixed(series.autocorrelation, 2))
@@ -302,7 +302,7 @@ fn whole(series: &SeriesReport) -> String {
     format!(
         "{changes} beyond the margin of {} % in {}.{odd}{memory}",
         number::plain(series.margin_pct),
-        words::counted(series.points, "campaign", "campaigns")
+        labels::counted(series.points, "campaign", "campaigns")
     )
 }
 
@@ -366,7 +366,7 @@ fn finding(site: &Site<'_>, history: &HistoryReport, metric: &str) -> String {
     };
     let said = history.steps.iter().filter_map(|step| {
         let c = step.comparisons.iter().find(|c| c.metric == metric)?;
-        Some(format!("{} against {}: {}", title(&step.to), title(&step.from), words::judged(c).word))
+        Some(format!("{} against {}: {}", title(&step.to), title(&step.from), labels::judged(c).word))
     });
     let said: Vec<String> = said.collect();
     format!("{}.", said.join(", "))
@@ -377,7 +377,7 @@ fn step_view(history: &HistoryReport, step: &HistoryStep) -> StepView {
         id: anchor(history, step),
         heading: format!("{} after {}", step.to, step.from),
         changed: step.changed.iter().map(|(name, was, is)| format!("{name} {was} → {is}")).collect(),
-        said: step.comparisons.iter().map(|c| (words::judged(c), c.label.clone(), in_short(c))).collect(),
+        said: step.comparisons.iter().map(|c| (labels::judged(c), c.label.clone(), in_short(c))).collect(),
     }
 }
 
@@ -418,5 +418,5 @@ fn told(site: &Site<'_>, history: &HistoryReport, step: &HistoryStep) -> News {
 }
 
 fn short(c: &Comparison) -> String {
-    format!("{} {}", within(&c.label), words::judged(c).word)
+    format!("{} {}", within(&c.label), labels::judged(c).word)
 }

@@ -285,7 +285,7 @@ impl<'a> Site<'a> {
                 continue;
             }
             let name = |part: &usize| match part {
-                2 => within(&super::words::metric(key[2])),
+                2 => within(&super::labels::metric(key[2])),
                 _ => key[*part].to_owned(),
             };
             let short = match (key.len() >= 3, parts.is_empty()) {

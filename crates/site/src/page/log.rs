@@ -5,14 +5,14 @@
 
 use askama::Template;
 
+use super::draft::{Draft, DrawnPage, PageKind};
 use super::front::Fact;
 use super::index::{Link, Site, run_href};
-use super::kind::{Draft, DrawnPage, PageKind};
+use super::labels;
 use super::number;
 use super::places::{Cite, Shown};
 use super::shell::Shell;
 use super::template_fault;
-use super::words;
 use sparkbench_model::{Metric, RawRow, RawText, Shape};
 use sparkbench_verdict::mark::Marker;
 
@@ -180,10 +180,10 @@ fn views(text: &RawText, cites: &[Cite<'_>]) -> Vec<CiteView> {
                 .then(|| format!("{}#{}", run_href(ROOT, &cite.run.id), cite.metric)),
             text: match cite.run.metrics.get(cite.metric).copied().flatten() {
                 Some(value) => {
-                    let unit = words::unit(cite.metric);
-                    figure_text(&words::metric(cite.metric), &number::plain(value), unit)
+                    let unit = labels::unit(cite.metric);
+                    figure_text(&labels::metric(cite.metric), &number::plain(value), unit)
                 }
-                None => format!("{} missing", words::metric(cite.metric)),
+                None => format!("{} missing", labels::metric(cite.metric)),
             },
         };
         match out.last_mut().filter(|(id, view)| *id == cite.run.id && view.rule == cite.rule) {

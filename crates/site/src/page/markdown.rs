@@ -7,9 +7,9 @@ use std::fmt::Write;
 
 use super::comparison::RowView;
 use super::index::{Site, by_trap};
+use super::labels::{self, counted};
 use super::number::{plain, plain_or};
 use super::traps::{led, subject};
-use super::words::{self, counted};
 use super::{Page, front};
 use sparkbench_text::escape::{code, markdown as escape};
 use sparkbench_verdict::report::{CampaignReport, Comparison, Sentence, Severity, TrapStatus};
@@ -63,7 +63,8 @@ fn section(out: &mut String, site: &Site<'_>, campaign: &CampaignReport) {
     sentences(out, "What the rows support", &campaign.supported);
     sentences(out, "What they do not support", &campaign.unsupported);
     let names = site.names();
-    let steps = campaign.next.iter().map(|step| Sentence { text: words::sentence(&step.text, &names), ..step.clone() });
+    let steps =
+        campaign.next.iter().map(|step| Sentence { text: labels::sentence(&step.text, &names), ..step.clone() });
     sentences(out, "What to do next", &steps.collect::<Vec<_>>());
     comparisons(out, site, campaign);
     traps(out, site, campaign);
@@ -162,7 +163,7 @@ fn traps(out: &mut String, site: &Site<'_>, campaign: &CampaignReport) {
         let subject = subject(site, &trap.subject);
         let (led, message) = led(&subject, &trap.message);
         let place = if led { format!(" ({})", escape(&subject)) } else { String::new() };
-        let said = [message, &trap.remedy].map(|text| escape(&words::sentence(text, &names)));
+        let said = [message, &trap.remedy].map(|text| escape(&labels::sentence(text, &names)));
         let _ = writeln!(out, "{}", format!("- {severity}: {}{place}. {}", trap.title, said.join(" ")).trim_end());
     }
     let unknown: Vec<&str> = by_trap(&traps)
@@ -193,8 +194,8 @@ fn published(out: &mut String, campaign: &CampaignReport) {
             "| {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             escape(&check.model),
             escape(&check.environment),
-            escape(&words::metric(&check.metric)),
-            escape(&words::statistic(&check.statistic)),
+            escape(&labels::metric(&check.metric)),
+            escape(&labels::statistic(&check.statistic)),
             escape(&check.printed),
             check.rounded.clone().unwrap_or_else(|| plain_or(check.recomputed)),
             check.n,

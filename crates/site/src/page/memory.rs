@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use askama::Template as _;
 
 use super::data::hex;
+use super::draft::{self, Draft};
 use super::figure::FigureView;
 use super::index::Site;
-use super::kind::{self, Draft};
 use super::publish::Version;
 use super::stamp::{self, Stamp};
 use super::{Page, save, settle, template_fault};
@@ -127,7 +127,7 @@ pub(super) fn draw<'a>(site: &Site<'a>, draft: &Draft<'a>) -> Result<Vec<Arc<Has
     };
     let mut pages = vec![Page::new(draft.path.clone(), settle::page(html))];
     pages.extend(figures);
-    pages.extend(kind::beside(&draft.path, &drawn.rows).transpose()?);
+    pages.extend(draft::beside(&draft.path, &drawn.rows).transpose()?);
     pages.extend(drawn.files);
     Ok(pages.into_iter().map(HashedPage::new).collect())
 }

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use askama::Template;
 
 use super::calibration::{self, CampaignView};
+use super::draft::{Draft, DrawnPage, PageKind};
 use super::index::{Link, Site};
-use super::kind::{Draft, DrawnPage, PageKind};
+use super::labels;
 use super::number::{count, plain};
 use super::prose;
 use super::shell::Shell;
-use super::words;
 use sparkbench_model::Metric;
 use sparkbench_model::metric::{MARGIN_RATE_PCT, MARGIN_TAIL_PCT, MARGIN_WIDE_PCT};
 use sparkbench_text::error::Error;
@@ -82,7 +82,7 @@ pub(super) fn page(site: &Site<'_>) -> Result<String, Error> {
         .asked
         .margins_pct
         .iter()
-        .map(|(metric, pct)| format!("{} ±{} %", words::metric(metric), plain(*pct)))
+        .map(|(metric, pct)| format!("{} ±{} %", labels::metric(metric), plain(*pct)))
         .collect();
     let defined = site.analysis.campaigns.iter().flat_map(|campaign| campaign.metrics.keys().map(String::as_str));
     let defined: BTreeSet<&str> = defined.collect();
@@ -123,7 +123,7 @@ fn metric(name: &str) -> Option<MetricRow> {
         margin: if metric.ratio_scale { format!("±{} %", plain(metric.margin_pct)) } else { "no per cent".into() },
         label: metric.label,
         unit: metric.unit,
-        direction: words::direction(metric.direction),
+        direction: labels::direction(metric.direction),
     })
 }
 

@@ -5,12 +5,12 @@
 
 use askama::Template;
 
+use super::draft::{Draft, DrawnPage, PageKind};
 use super::front::Fact;
 use super::index::{Link, Site};
-use super::kind::{Draft, DrawnPage, PageKind};
+use super::labels::{Badge, counted};
 use super::shell::Shell;
 use super::template_fault;
-use super::words::{Badge, counted};
 use sparkbench_model::{MissingReason, MissingRun};
 use sparkbench_text::escape::file_name;
 

@@ -23,6 +23,7 @@ mod cost;
 mod course;
 mod data;
 mod docs;
+pub(crate) mod draft;
 mod earlier;
 mod engines;
 mod export;
@@ -31,7 +32,7 @@ mod front;
 mod glossary;
 mod history;
 mod index;
-pub(crate) mod kind;
+mod labels;
 pub mod loads;
 mod log;
 mod machine;
@@ -51,17 +52,16 @@ mod publish;
 mod run;
 mod save;
 mod settle;
-mod sheet;
 mod shell;
 mod single;
 mod stable;
 mod stamp;
 mod study;
 mod subject;
+mod table;
 mod telemetry;
 mod traps;
 mod update;
-mod words;
 mod write;
 
 use std::collections::BTreeMap;
@@ -150,7 +150,7 @@ pub struct TrapAbout {
 }
 
 /// Every kind of page. The navigation and the pages themselves link to what these list.
-pub static KINDS: &[&dyn kind::PageKind] = &[
+pub static KINDS: &[&dyn draft::PageKind] = &[
     &front::FrontPage,
     &campaign::CampaignPage,
     &pair::PairPage,
@@ -210,7 +210,7 @@ pub fn again(
 fn sheets<'a>(
     analysis: &'a Analysis,
     extras: &'a Extras,
-    draw: impl Fn(&index::Site<'a>, &kind::Draft<'a>) -> Result<Vec<Arc<HashedPage>>, Error> + Sync,
+    draw: impl Fn(&index::Site<'a>, &draft::Draft<'a>) -> Result<Vec<Arc<HashedPage>>, Error> + Sync,
     figures: Option<&'a RoundCache<Arc<figure::FigureView>>>,
     earlier: Option<&memory::Late>,
 ) -> Result<(Vec<Arc<HashedPage>>, memory::Late), Error> {
@@ -221,7 +221,7 @@ fn sheets<'a>(
     if let Some(earlier) = earlier {
         site.version = earlier.version.clone();
     }
-    let drafts: Vec<kind::Draft<'_>> = KINDS.iter().flat_map(|kind| kind.drafts(&site)).collect();
+    let drafts: Vec<draft::Draft<'_>> = KINDS.iter().flat_map(|kind| kind.drafts(&site)).collect();
     let version = site.version.clone();
     site.pages(drafts.iter().map(|draft| draft.path.clone()).chain([version.path()]));
     site.prose = study::weave_all(&site)?;

@@ -6,12 +6,12 @@
 use askama::Template;
 
 use super::across::{self, Cells, Ways};
+use super::draft::{AcrossRows, Draft, DrawnPage, PageKind, Rows};
 use super::index::Site;
-use super::kind::{AcrossRows, Draft, DrawnPage, PageKind, Rows};
-use super::sheet::{Cell, TableSection, few, words};
+use super::labels::counted;
 use super::shell::Shell;
 use super::subject::{self, ChartSection, List, ROOT, SubjectPage};
-use super::words::counted;
+use super::table::{Cell, TableSection, few, words};
 use sparkbench_verdict::report::across::{Frontier, MemoryStack, Place, Summary, Sweep};
 
 /// Charts of one part that are drawn in full. The numbers of all are in `index.json`.

@@ -6,14 +6,14 @@ use askama::Template;
 
 use super::campaign::{cell, rank};
 use super::comparison::{Account, RowView, in_short};
+use super::draft::{Draft, DrawnPage, PageKind, Rows};
 use super::figure::{self, FigureView};
 use super::index::{Link, Site, slug};
-use super::kind::{Draft, DrawnPage, PageKind, Rows};
+use super::labels::{self, Badge};
 use super::number::plain;
 use super::shell::Shell;
 use super::stable::GridView;
 use super::template_fault;
-use super::words::{self, Badge};
 use sparkbench_model::within;
 use sparkbench_verdict::report::{CampaignReport, Comparison};
 
@@ -143,7 +143,7 @@ fn undrawn(members: &[(&str, &Comparison)]) -> Option<String> {
         format!(
             "{} no change in per cent, for want of values or because temperatures and shares have none. No margin applies, so none of these \
              is ever equivalent, and no chart shows them.",
-            words::counted(n, "has", "have")
+            labels::counted(n, "has", "have")
         )
     })
 }
@@ -174,13 +174,13 @@ fn page(
             href: Some(format!("{ROOT}c/{}/index.html", campaign.name)),
             text: campaign.title.clone(),
         },
-        count: words::counted(members.len(), "comparison", "comparisons"),
+        count: labels::counted(members.len(), "comparison", "comparisons"),
         tally: figure::tally(members),
         undrawn: undrawn(members),
         said: told
             .iter()
             .map(|(anchor, c)| VerdictView {
-                badge: words::judged(c),
+                badge: labels::judged(c),
                 subject: subject(c),
                 href: account(anchor, c),
                 text: in_short(c),

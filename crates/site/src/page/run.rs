@@ -4,15 +4,15 @@ use askama::Template;
 
 use super::altered::{self, AlteredFiles};
 use super::course::{self, GateRow, Tail};
+use super::draft::{Draft, DrawnPage, PageKind, Rows};
 use super::figure::{self, FigureView};
 use super::front::{self, Fact, TrapStrip};
 use super::index::{Link, Site, run_href};
-use super::kind::{Draft, DrawnPage, PageKind, Rows};
+use super::labels::{self, Badge};
 use super::machines::{self, Machines};
 use super::number::{self, ABSENT, plain_or};
 use super::shell::Shell;
 use super::template_fault;
-use super::words::{self, Badge};
 use sparkbench_model::{Altered, Extra, ExtraValue, Metric, Origin, Setup, Source, Status};
 use sparkbench_verdict::derive;
 use sparkbench_verdict::mark::{self, Marker};
@@ -169,14 +169,14 @@ pub(super) fn page(
         id: run.id.clone(),
         eyebrow: eyebrow.join(" · "),
         campaign: Link { href: Some(format!("{ROOT}c/{}/index.html", run.campaign)), text: title.to_owned() },
-        badge: words::run_status(run.status.word()),
+        badge: labels::run_status(run.status.word()),
         failure: match &run.status.0 {
             Status::Failed(reason) => Some(reason.clone()),
             _ => None,
         },
         altered: altered::files(altered_of(site, run)),
         // That it failed or was changed, and why, is above them.
-        flags: words::flags(run.flags.iter().filter(|f| !f.starts_with("failed:") && !f.starts_with("altered:"))),
+        flags: labels::flags(run.flags.iter().filter(|f| !f.starts_with("failed:") && !f.starts_with("altered:"))),
         beware: front::strip(ROOT, &site.errors(&run.campaign, &run.model)),
         not_joined: site.input(&run.source.path).and_then(|input| input.not_joined.clone()),
         heads: columns(run).into_iter().map(|(_, head)| head).collect(),
@@ -324,8 +324,8 @@ fn family(
     let page = site.places.file(path).and_then(|shown| shown.parts.first()).map(|(path, _)| path);
     let page = page.filter(|page| site.has(page)).map(|page| format!("{ROOT}{page}"));
     MetricRow {
-        label: words::metric(base),
-        unit: words::unit(base),
+        label: labels::metric(base),
+        unit: labels::unit(base),
         requests: own
             .first()
             .and_then(|name| requests_behind(run, name))
@@ -366,8 +366,8 @@ fn identity(site: &Site<'_>, run: &RunReport) -> Vec<Fact> {
     facts.extend(run.repeat.map(|k| Fact::new("Repeat", k.to_string())));
     facts.extend(run.block.map(|k| Fact::new("Block", k.to_string())));
     facts.extend(run.launch.clone().map(|l| Fact::new("Launch shared with other rows", l)));
-    facts.push(Fact::new("Started", run.started_utc.map_or_else(|| "not recorded".to_owned(), words::moment)));
-    facts.push(Fact::new("Ended", run.ended_utc.map_or_else(|| "not recorded".to_owned(), words::moment)));
+    facts.push(Fact::new("Started", run.started_utc.map_or_else(|| "not recorded".to_owned(), labels::moment)));
+    facts.push(Fact::new("Ended", run.ended_utc.map_or_else(|| "not recorded".to_owned(), labels::moment)));
     facts.extend(run.setup.exit_code.map(|code| Fact::new("Exit status", code.to_string())));
     let temperature = |term: &str, metric: &str, value: Option<f64>| {
         let own = run.metrics.contains_key(metric);

@@ -3,8 +3,8 @@
 //! In:  a comparison.  Out: [`GridView`] for the template `tables.html`.
 //! Not here: the verdicts, which the comparison holds.
 
+use super::labels::{self, Badge};
 use super::number::plain;
-use super::words::{self, Badge};
 use sparkbench_verdict::report::{Comparison, StabilityMethod, StabilityPanel, VerdictKind};
 
 /// The grid of one comparison.
@@ -43,7 +43,7 @@ impl GridView {
             id,
             heading,
             href,
-            badge: words::judged(c),
+            badge: labels::judged(c),
             sentence: sentence(c),
             margins: panel.map(margins).unwrap_or_default(),
             rows: panel.map(|panel| rows(panel, c.verdict.kind)).unwrap_or_default(),
@@ -93,7 +93,7 @@ fn rows(panel: &StabilityPanel, judged: VerdictKind) -> Vec<GridRow> {
             StabilityMethod::Permutation => "permutation",
         };
         let runs = if cell.without_flagged { "without flagged runs" } else { "all runs" };
-        let word = (words::verdict(cell.kind), cell.kind == judged);
+        let word = (labels::verdict(cell.kind), cell.kind == judged);
         match rows.last_mut().filter(|row| (row.method, row.runs) == (method, runs)) {
             Some(row) => row.words.push(word),
             None => rows.push(GridRow { method, runs, words: vec![word] }),

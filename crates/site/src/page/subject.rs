@@ -8,13 +8,13 @@ use std::collections::BTreeSet;
 use askama::Template;
 
 use super::across::{self, Cells, RunList};
+use super::draft::{Draft, DrawnPage};
 use super::figure::FigureView;
 use super::front::{self, TrapStrip};
 use super::index::Site;
-use super::kind::{Draft, DrawnPage};
 use super::number;
-use super::sheet::{Cell, Column, TableSection, figures};
 use super::shell::Shell;
+use super::table::{Cell, Column, TableSection, figures};
 use super::template_fault;
 use sparkbench_model::FactConflict;
 use sparkbench_verdict::report::TrapReport;

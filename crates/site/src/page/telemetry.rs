@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 
 use askama::Template;
 
+use super::draft::{Draft, DrawnPage, PageKind};
 use super::figure::FigureView;
 use super::index::{Link, Site, run_href};
-use super::kind::{Draft, DrawnPage, PageKind};
 use super::number::{self, ABSENT};
 use super::shell::Shell;
 use super::template_fault;

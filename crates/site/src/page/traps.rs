@@ -4,13 +4,13 @@ use askama::Template;
 
 use super::TrapAbout;
 use super::docs;
+use super::draft::{Draft, DrawnPage, PageKind, Rows};
 use super::index::{Link, Site, overall, run_href};
-use super::kind::{Draft, DrawnPage, PageKind, Rows};
+use super::labels::{self, Badge, counted};
 use super::prose;
 use super::run::place;
 use super::shell::Shell;
 use super::template_fault;
-use super::words::{self, Badge, counted};
 use sparkbench_verdict::report::{Evidence, Subject, TrapReport, TrapStatus};
 
 /// Pieces of evidence of a finding on the page of all traps. The trap's own page has more.
@@ -171,7 +171,7 @@ pub(super) fn page(site: &Site<'_>) -> Result<String, askama::Error> {
     let campaigns = site.campaigns();
     let entries: Vec<TrapView> = known(site).iter().map(|trap| view(site, trap, LIST)).collect();
     let fired =
-        entries.iter().filter(|e| e.columns.iter().any(|b| b.word == words::trap_status(TrapStatus::Fired).word));
+        entries.iter().filter(|e| e.columns.iter().any(|b| b.word == labels::trap_status(TrapStatus::Fired).word));
     let summary = format!(
         "{} in {}: {} found something.",
         counted(entries.len(), "check", "checks"),
@@ -218,11 +218,11 @@ fn view(site: &Site<'_>, trap: &TrapAbout, at: Place<'_>) -> TrapView {
         href: site.has(&own_path(trap.id)).then(|| format!("{}{}", at.root, own_path(trap.id))),
         code: trap.code,
         title: trap.title,
-        severity: words::severity(trap.severity),
+        severity: labels::severity(trap.severity),
         what,
         about,
         manual: docs::of_check(site, at.root, trap.id),
-        columns: per_campaign.iter().map(|(_, reports)| words::trap_status(overall(reports))).collect(),
+        columns: per_campaign.iter().map(|(_, reports)| labels::trap_status(overall(reports))).collect(),
         said: per_campaign.into_iter().map(|(campaign, reports)| said(site, campaign, &reports, trap, at)).collect(),
     }
 }
@@ -264,7 +264,7 @@ fn said(site: &Site<'_>, campaign: Link, reports: &[&TrapReport], trap: &TrapAbo
         [only] => findings.push(view(only)),
         _ => findings.push(several_passed(passed.len(), status)),
     }
-    CampaignFindings { campaign, badge: words::trap_status(status), findings, unknown, remedy: shared }
+    CampaignFindings { campaign, badge: labels::trap_status(status), findings, unknown, remedy: shared }
 }
 
 /// Subjects that passed, as one line: their number.
@@ -275,7 +275,7 @@ fn several_passed(n: usize, overall: TrapStatus) -> FindingView {
         format!("{}.", counted(n, "other subject", "other subjects"))
     };
     FindingView {
-        badge: (overall != TrapStatus::Passed).then(|| words::trap_status(TrapStatus::Passed)),
+        badge: (overall != TrapStatus::Passed).then(|| labels::trap_status(TrapStatus::Passed)),
         severity: None,
         subject: String::new(),
         led: false,
@@ -290,7 +290,7 @@ fn several_passed(n: usize, overall: TrapStatus) -> FindingView {
 /// The remedy for fired findings, as a sentence.
 fn remedy(site: &Site<'_>, report: &TrapReport) -> String {
     if report.status == TrapStatus::Fired {
-        set(&words::sentence(&report.remedy, &site.names()))
+        set(&labels::sentence(&report.remedy, &site.names()))
     } else {
         String::new()
     }
@@ -298,7 +298,7 @@ fn remedy(site: &Site<'_>, report: &TrapReport) -> String {
 
 /// Text of the rules as this page prints it: numbers as on every page, and the apostrophe of the prose beside it.
 fn set(text: &str) -> String {
-    let text = words::typeset(text);
+    let text = labels::typeset(text);
     let mut out = String::with_capacity(text.len() + 8);
     let mut letters = text.chars().peekable();
     let mut before = ' ';
@@ -340,9 +340,9 @@ fn finding(site: &Site<'_>, report: &TrapReport, overall: TrapStatus, mixed: boo
     let subject = subject(site, &report.subject);
     let (led, message) = led(&subject, &report.message);
     FindingView {
-        badge: (report.status != overall).then(|| words::trap_status(report.status)),
-        severity: (mixed && report.status == TrapStatus::Fired).then(|| words::severity(report.severity)),
-        message: set(&words::sentence(message, &site.names())),
+        badge: (report.status != overall).then(|| labels::trap_status(report.status)),
+        severity: (mixed && report.status == TrapStatus::Fired).then(|| labels::severity(report.severity)),
+        message: set(&labels::sentence(message, &site.names())),
         subject,
         led,
         quiet: report.status == TrapStatus::Passed,
@@ -366,7 +366,7 @@ fn evidence(e: &Evidence, root: &str) -> EvidenceView {
 
 /// The subject of a finding, in words. Empty for the whole campaign.
 pub(super) fn subject(site: &Site<'_>, subject: &Subject) -> String {
-    let metric = subject.metric.as_deref().map(words::metric);
+    let metric = subject.metric.as_deref().map(labels::metric);
     // Where a campaign has one workload, naming it says nothing.
     let workload = subject.workload.as_deref().filter(|_| !site.one_workload(&subject.campaign));
     let parts = [subject.model.as_deref(), workload, subject.environment.as_deref(), metric.as_deref()];

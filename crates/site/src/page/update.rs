@@ -16,7 +16,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::Page;
-use super::memory::Sheet;
+use super::memory::HashedPage;
 use super::others::{LIST as LAST, Others, in_the_way_of_a_page};
 use super::write::{fault, is_ours, plain, settle};
 use sparkbench_archive::FileName;

@@ -10,8 +10,8 @@ use crate::chart::{
 use crate::chart::{frontier, heatmap, memory_stack, roofline, sweep};
 use crate::page::figure::FigureView;
 use crate::page::index::Site;
+use crate::page::labels::counted;
 use crate::page::number::{fixed, plain};
-use crate::page::words::counted;
 use sparkbench_verdict::report::Estimate;
 use sparkbench_verdict::report::across::{
     CellName, Frontier, Grid, MemoryArm, MemoryStack, RoofPoint, Roofline, Sweep,

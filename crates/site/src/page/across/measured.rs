@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use super::{Cells, Ways, joined, lengths, load, several};
 use crate::page::index::{Link, Site, run_href};
+use crate::page::labels::counted;
 use crate::page::number;
-use crate::page::sheet::{Cell, TableSection, figures, words};
-use crate::page::words::counted;
+use crate::page::table::{Cell, TableSection, figures, words};
 use sparkbench_model::Metric;
 use sparkbench_verdict::report::across::Place;
 use sparkbench_verdict::report::{Estimate, Group};

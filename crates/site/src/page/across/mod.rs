@@ -1,6 +1,6 @@
 //! Shared by the pages of models, machines and engines: addresses, charts across cells, the table of everything measured.
 //!
-//! In:  the arrays across cells.  Out: `FigureView`s, `Sheet`s, addresses.
+//! In:  the arrays across cells.  Out: `FigureView`s, `TableSection`s, addresses.
 //! Not here: any number.
 
 mod cells;

@@ -5,8 +5,8 @@
 
 use super::{ROOT, cell, with_unit};
 use crate::page::index::{Link, Site, run_href};
+use crate::page::labels;
 use crate::page::number::{self, ABSENT, decimals, fixed, signed};
-use crate::page::words;
 use sparkbench_verdict::report::{CampaignReport, Group};
 
 /// One metric of one cell, as a row.
@@ -85,7 +85,7 @@ pub(crate) fn group(site: &Site<'_>, root: &str, campaign: &CampaignReport, g: &
         g.outliers.mad.iter().chain(&g.outliers.tukey).chain(&g.outliers.three_sigma).collect();
     outliers.sort();
     outliers.dedup();
-    let mut flags: Vec<String> = g.flags.iter().map(|f| words::flag(f)).collect();
+    let mut flags: Vec<String> = g.flags.iter().map(|f| labels::flag(f)).collect();
     if g.drift.autocorrelated {
         flags.push("neighbouring runs are alike".into());
     }
@@ -96,7 +96,7 @@ pub(crate) fn group(site: &Site<'_>, root: &str, campaign: &CampaignReport, g: &
         anchor: site.group_anchor(g).to_owned(),
         cell: cell(campaign, &g.model, &g.workload),
         environment: g.environment.clone(),
-        metric: words::metric(&g.metric),
+        metric: labels::metric(&g.metric),
         unit: g.unit,
         n,
         mean: Link { href: g.mean.map(|_| runs), text: show(g.mean) },
@@ -135,7 +135,7 @@ pub(super) fn percentiles(campaign: &CampaignReport, g: &Group) -> Vec<Percentil
                 of_runs: fixed(p.median_of_runs, digits),
                 requests: number::count(p.requests as u64),
                 runs: p.runs,
-                flags: p.flags.iter().map(|f| words::flag(f)).collect::<Vec<_>>().join(" · "),
+                flags: p.flags.iter().map(|f| labels::flag(f)).collect::<Vec<_>>().join(" · "),
             }
         })
         .collect()

@@ -22,18 +22,18 @@ use super::across::{self, About};
 use super::agreement;
 use super::alone::Alone;
 use super::badge::{self, Embed};
+use super::draft::{AcrossRows, Draft, DrawnPage, PageKind, Rows};
 use super::figure::{self, FigureView};
 use super::front::{self, CampaignAnswer, Fact, HypothesisView, SentenceView, TrapStrip};
 use super::index::{Link, Site, run_href};
-use super::kind::{AcrossRows, Draft, DrawnPage, PageKind, Rows};
+use super::labels::{self, Badge};
 use super::missing_runs::{self, MissingRunRow};
 use super::number::{self, ABSENT, plain, plain_or};
 use super::publish::{cite, dataset};
-use super::sheet::Sheet;
 use super::shell::Shell;
+use super::table::TableSection;
 use super::telemetry;
 use super::template_fault;
-use super::words::{self, Badge};
 use sparkbench_model::Metric;
 use sparkbench_verdict::report::{CampaignReport, Comparison, Criterion, Essential, Group, RunReport, Sentence};
 use sparkbench_verdict::trap::Theme;
@@ -227,7 +227,7 @@ pub(super) fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String,
         hypotheses: front::hypotheses(site, ROOT, campaign),
         further: if supported.len() > MOST_POINTS { supported.split_off(MOST_POINTS) } else { Vec::new() },
         supported,
-        shared_caveat: shared_caveat.map(|caveat| words::sentence(&caveat, &site.names())),
+        shared_caveat: shared_caveat.map(|caveat| labels::sentence(&caveat, &site.names())),
         all_above: !campaign.supported.is_empty() && below(campaign).is_empty(),
         unsupported: doubts(site, campaign),
         next: front::sentences(site, ROOT, campaign, &campaign.next),
@@ -255,16 +255,16 @@ pub(super) fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String,
         published_summary: campaign
             .published_summary
             .as_deref()
-            .map(|text| words::typeset(&words::sentence(text, &site.names()))),
+            .map(|text| labels::typeset(&labels::sentence(text, &site.names()))),
         criteria_line: criteria_line(&campaign.criteria),
         criteria: campaign
             .criteria
             .iter()
             .map(|c| CriterionView {
-                name: words::criterion(c.id),
+                name: labels::criterion(c.id),
                 cell: cell(campaign, &c.model, &c.workload),
-                metric: c.metric.as_deref().map_or_else(String::new, words::metric),
-                badge: words::outcome(c.outcome),
+                metric: c.metric.as_deref().map_or_else(String::new, labels::metric),
+                badge: labels::outcome(c.outcome),
                 because: c.because.clone(),
             })
             .collect(),
@@ -381,9 +381,9 @@ fn published(check: &sparkbench_verdict::report::PublishedCheck) -> Published {
     Published {
         model: check.model.clone(),
         environment: check.environment.clone(),
-        metric: words::metric(&check.metric),
-        statistic: words::statistic(&check.statistic),
-        printed: words::typeset(&check.printed),
+        metric: labels::metric(&check.metric),
+        statistic: labels::statistic(&check.statistic),
+        printed: labels::typeset(&check.printed),
         recomputed: check.rounded.clone().unwrap_or_else(|| ABSENT.into()),
         full: plain_or(check.recomputed),
         n: check.n,
@@ -392,7 +392,7 @@ fn published(check: &sparkbench_verdict::report::PublishedCheck) -> Published {
         } else {
             Badge { class: "o-fail", glyph: "×", word: "does not" }
         },
-        note: words::typeset(check.note.as_deref().unwrap_or_default()),
+        note: labels::typeset(check.note.as_deref().unwrap_or_default()),
         source: check.source.clone(),
     }
 }
@@ -405,13 +405,13 @@ fn run_row(site: &Site<'_>, run: &RunReport, metrics: &[String]) -> RunRow {
         model: run.model.clone(),
         workload: run.workload.clone(),
         repeat: run.repeat.map_or_else(|| ABSENT.to_owned(), |k| k.to_string()),
-        started: run.started_utc.map_or_else(|| ABSENT.to_owned(), words::moment_bare),
-        badge: Some(run.status.word()).filter(|word| *word != "done").map(words::run_status),
+        started: run.started_utc.map_or_else(|| ABSENT.to_owned(), labels::moment_bare),
+        badge: Some(run.status.word()).filter(|word| *word != "done").map(labels::run_status),
         values: metrics
             .iter()
             .map(|m| Link { href: site.figure(ROOT, run, m), text: plain_or(run.metrics.get(m).copied().flatten()) })
             .collect(),
-        flags: run.flags.iter().map(|f| words::flag(f)).collect::<Vec<_>>().join(" · "),
+        flags: run.flags.iter().map(|f| labels::flag(f)).collect::<Vec<_>>().join(" · "),
     }
 }
 
@@ -429,8 +429,8 @@ fn shown_metrics(campaign: &CampaignReport, runs: &[&RunReport]) -> Vec<String> 
 }
 
 pub(super) fn with_unit(metric: &str) -> String {
-    let unit = words::unit(metric);
-    if unit.is_empty() { words::metric(metric) } else { format!("{}, {unit}", words::metric(metric)) }
+    let unit = labels::unit(metric);
+    if unit.is_empty() { labels::metric(metric) } else { format!("{}, {unit}", labels::metric(metric)) }
 }
 
 pub(super) fn cell(campaign: &CampaignReport, model: &str, workload: &str) -> String {

@@ -10,8 +10,8 @@ mod render;
 
 use askama::Template;
 
+use super::draft::{Draft, DrawnPage, PageKind};
 use super::index::{Link, Site};
-use super::kind::{Draft, DrawnPage, PageKind};
 use super::shell::Shell;
 use super::template_fault;
 use render::Text;

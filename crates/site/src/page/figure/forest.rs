@@ -10,8 +10,8 @@ use crate::chart::VerdictMark;
 use crate::chart::forest::{self, Forest, Panel};
 use crate::page::campaign::cell;
 use crate::page::comparison::RowView;
+use crate::page::labels;
 use crate::page::number::plain;
-use crate::page::words;
 use sparkbench_model::{Direction, within};
 use sparkbench_verdict::report::{CampaignReport, Comparison, VerdictKind};
 
@@ -59,7 +59,7 @@ pub(crate) fn forest_to(
             // The 90 % interval does not count the looks.
             inner: c.overhead_ci90.filter(|_| c.sequential.is_none()).and_then(|ci| c.change_within(ci)).map(ends),
             margin: c.tost.as_ref().map(|t| t.margin_pct),
-            verdict: words::judged(c).word.to_owned(),
+            verdict: labels::judged(c).word.to_owned(),
             // A ratio of single runs has its mark, hollow: it decides nothing.
             kind: match c.verdict.is_once() {
                 true => VerdictMark::Inconclusive,
@@ -144,14 +144,14 @@ fn forest_finding(campaign: &CampaignReport, comparisons: &[(&str, &Comparison)]
 }
 
 /// Verdict kinds with their counts, in the order of the contract.
-pub(crate) fn tally(comparisons: &[(&str, &Comparison)]) -> Vec<(words::Badge, usize)> {
+pub(crate) fn tally(comparisons: &[(&str, &Comparison)]) -> Vec<(labels::Badge, usize)> {
     let mut counts = BTreeMap::new();
     for (_, comparison) in comparisons {
         let of_kind =
             counts.entry((comparison.verdict.kind, comparison.verdict.is_once())).or_insert((*comparison, 0_usize));
         of_kind.1 += 1;
     }
-    counts.into_values().map(|(one, n)| (words::judged(one), n)).collect()
+    counts.into_values().map(|(one, n)| (labels::judged(one), n)).collect()
 }
 
 /// Whether a comparison has a place in a forest plot.

@@ -18,7 +18,7 @@ pub(super) use self::runs::{order_sentence, run_order, spread, stretches};
 pub(super) use self::telemetry::telemetry;
 
 use super::index::Link;
-use super::words;
+use super::labels;
 use crate::chart::{Figure, Table};
 use sparkbench_verdict::report::Interval;
 
@@ -52,7 +52,7 @@ pub(super) struct FigureView {
     /// Name of the box around the numbers, unique on the page.
     pub region: String,
     /// Verdicts with their counts, beside the caption of a forest plot.
-    pub tally: Vec<(words::Badge, usize)>,
+    pub tally: Vec<(labels::Badge, usize)>,
 }
 
 impl FigureView {

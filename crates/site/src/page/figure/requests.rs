@@ -8,8 +8,8 @@ use crate::chart::run_order::{Run, RunOrder, RunOrderArm};
 use crate::chart::thin::{extremes, stretch};
 use crate::chart::{Ecdf, Layouts, Table, ecdf};
 use crate::page::index::Site;
+use crate::page::labels;
 use crate::page::number;
-use crate::page::words;
 use sparkbench_model::within;
 use sparkbench_verdict::report::RunReport;
 
@@ -30,10 +30,10 @@ pub(crate) fn distribution(
         return None;
     }
     let chart = Ecdf {
-        title: format!("{} of the requests of this run", words::metric(metric)),
+        title: format!("{} of the requests of this run", labels::metric(metric)),
         finding: Some(shares(metric, run).unwrap_or_else(|| between(&finite, metric))),
-        axis: within(&words::metric(metric)),
-        unit: words::unit(metric).to_owned(),
+        axis: within(&labels::metric(metric)),
+        unit: labels::unit(metric).to_owned(),
         log_x: false,
         curves: vec![ecdf::Curve { label: run.environment.clone(), values: finite }],
     };
@@ -54,7 +54,7 @@ fn shares(metric: &str, run: &RunReport) -> Option<String> {
     let (half, most) = (of("p50")?, of("p90")?);
     Some(format!(
         "Half of the requests take {half}\u{a0}{unit} or less, nine in ten {most}\u{a0}{unit} or less.",
-        unit = words::unit(metric)
+        unit = labels::unit(metric)
     ))
 }
 
@@ -62,7 +62,7 @@ fn shares(metric: &str, run: &RunReport) -> Option<String> {
 fn between(values: &[f64], metric: &str) -> String {
     let (low, high) =
         values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
-    let (n, unit) = (number::count(values.len() as u64), words::unit(metric));
+    let (n, unit) = (number::count(values.len() as u64), labels::unit(metric));
     format!("{n} requests between {} and {}\u{a0}{unit}.", number::plain(low), number::plain(high))
 }
 
@@ -79,17 +79,17 @@ pub(crate) fn sequence(site: &Site<'_>, id: &str, metric: &str, run: &RunReport,
         .map(|(x, y)| Run { label: format!("request {x}"), x, y, ..Run::default() })
         .collect();
     let chart = RunOrder {
-        title: format!("{} in the order of the requests", words::metric(metric)),
+        title: format!("{} in the order of the requests", labels::metric(metric)),
         finding: Some(between(&finite.iter().map(|(_, value)| *value).collect::<Vec<_>>(), metric)),
-        axis: within(&words::metric(metric)),
-        unit: words::unit(metric).to_owned(),
+        axis: within(&labels::metric(metric)),
+        unit: labels::unit(metric).to_owned(),
         x_axis: "request".into(),
         x_step: "request".into(),
         noun: "request".into(),
         interleaved: false,
         arms: vec![RunOrderArm { label: run.environment.clone(), runs, drift: None }],
     };
-    let table = request_table(&chart.title, words::unit(metric), &finite);
+    let table = request_table(&chart.title, labels::unit(metric), &finite);
     let mut view = FigureView::compact(id, chart.draw_as(id, Layouts::Narrow, table));
     if stretch > 1 {
         view.note = Some(format!(

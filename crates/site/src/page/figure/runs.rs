@@ -9,8 +9,8 @@ use super::{FigureView, MOST_DRAWN, ends};
 use crate::chart::run_order::{Drift, Run, RunOrder, RunOrderArm};
 use crate::chart::spread::{self, Facet, Spread};
 use crate::page::index::{Link, Site, run_href};
+use crate::page::labels;
 use crate::page::number;
-use crate::page::words;
 use sparkbench_model::within;
 use sparkbench_verdict::report::{Group, RunReport};
 
@@ -83,9 +83,9 @@ pub(crate) fn run_order(
         }
     }
     let chart = RunOrder {
-        title: format!("{} of {} in order of start", words::metric(&first.metric), subject(site, first)),
+        title: format!("{} of {} in order of start", labels::metric(&first.metric), subject(site, first)),
         finding: (!findings.is_empty()).then(|| findings.join(" ")),
-        axis: within(&words::metric(&first.metric)),
+        axis: within(&labels::metric(&first.metric)),
         unit: first.unit.to_owned(),
         x_axis: "order of start".into(),
         x_step: "run".into(),
@@ -132,9 +132,9 @@ pub(crate) fn spread(site: &Site<'_>, id: &str, groups: &[&Group]) -> Option<Fig
         return None;
     }
     let chart = Spread {
-        title: format!("{}: every run, by environment", words::metric(&first.metric)),
+        title: format!("{}: every run, by environment", labels::metric(&first.metric)),
         finding: Some(least_and_most(site, groups)),
-        axis: within(&words::metric(&first.metric)),
+        axis: within(&labels::metric(&first.metric)),
         unit: first.unit.to_owned(),
         facets,
     };
@@ -183,7 +183,7 @@ pub(crate) fn order_sentence(kind: &str, sequence: &[String]) -> String {
         }
         ("interleaved", _) => "The environments took turns.".into(),
         ("mixed", _) => {
-            let changes = words::counted(stretches.len().saturating_sub(1), "time", "times");
+            let changes = labels::counted(stretches.len().saturating_sub(1), "time", "times");
             format!("The environments did not take turns evenly: they changed {changes} in {} runs.", sequence.len())
         }
         ("unknown", _) => "The order of the runs is not recorded.".into(),

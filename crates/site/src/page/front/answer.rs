@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::super::index::{Site, SourceLink};
-use super::super::words::{self, Badge};
+use super::super::labels::{self, Badge};
 use sparkbench_verdict::number::list;
 use sparkbench_verdict::report::{CampaignReport, HypothesisReport, Outcome, Sentence, lead_and_more};
 
@@ -27,10 +27,10 @@ pub(crate) struct HypothesisView {
 /// The hypotheses of a campaign, in its order.
 pub(crate) fn hypotheses(site: &Site<'_>, root: &str, campaign: &CampaignReport) -> Vec<HypothesisView> {
     let view = |h: &HypothesisReport| HypothesisView {
-        claim: words::typeset(&h.claim),
-        expected: words::typeset(&words::sentence(&h.expected, &site.names())),
-        found: words::typeset(&h.found),
-        badge: words::hypothesis(h.outcome),
+        claim: labels::typeset(&h.claim),
+        expected: labels::typeset(&labels::sentence(&h.expected, &site.names())),
+        found: labels::typeset(&h.found),
+        badge: labels::hypothesis(h.outcome),
         because: site.grounds(root, &campaign.name, &h.because),
     };
     campaign.hypotheses.iter().map(view).collect()
@@ -120,7 +120,7 @@ pub(crate) fn said(site: &Site<'_>, root: &str, campaign: &CampaignReport) -> Ca
     let caveats: Vec<(String, Vec<String>)> =
         all.iter().filter(|s| !s.caveats.is_empty()).map(|s| (head(&s.text), s.caveats.clone())).collect();
     let count = caveats.iter().map(|(_, own)| own.len()).sum();
-    let answer = campaign.answer.as_deref().map(|text| words::typeset(&words::sentence(text, &site.names())));
+    let answer = campaign.answer.as_deref().map(|text| labels::typeset(&labels::sentence(text, &site.names())));
     // The table of hypotheses holds the first of them.
     let mut rest: Vec<SentenceView> = all.into_iter().skip(campaign.hypotheses.len()).collect();
     let same = rest.iter().position(|sentence| Some(sentence.lead()) == answer.as_deref());
@@ -140,8 +140,8 @@ pub(crate) fn sentences(
 ) -> Vec<SentenceView> {
     from.iter()
         .map(|sentence| SentenceView {
-            text: words::typeset(&words::sentence(&under_heading(&sentence.text), &site.names())),
-            caveats: sentence.caveats.iter().map(|caveat| words::typeset(caveat)).collect(),
+            text: labels::typeset(&labels::sentence(&under_heading(&sentence.text), &site.names())),
+            caveats: sentence.caveats.iter().map(|caveat| labels::typeset(caveat)).collect(),
             because: site.grounds(root, &campaign.name, &sentence.because),
             starred: false,
         })

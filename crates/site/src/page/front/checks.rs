@@ -4,7 +4,7 @@
 //! Not here: the pages of the traps (see `traps`).
 
 use super::super::index::{by_trap, overall, trap_href, worst};
-use super::super::words::{self, Badge, counted};
+use super::super::labels::{self, Badge, counted};
 use sparkbench_verdict::report::{CampaignReport, Severity, TrapReport, TrapStatus};
 use sparkbench_verdict::trap;
 
@@ -88,7 +88,7 @@ fn chip(root: &str, id: &str, severity: Severity, reports: &[&TrapReport]) -> Tr
         .collect();
     TrapChip {
         href: trap_href(root, id),
-        badge: words::severity(severity),
+        badge: labels::severity(severity),
         title: reports.first().map_or(id, |report| report.title).to_owned(),
         times: count(severity),
         lesser: lesser.join(", "),

@@ -4,7 +4,7 @@
 //! Not here: hashes of files (see `data`).
 
 use super::super::index::Site;
-use super::super::words;
+use super::super::labels;
 use sparkbench_verdict::report::CampaignReport;
 
 /// A term and what stands for it.
@@ -51,7 +51,7 @@ fn facts(site: &Site<'_>, campaign: &CampaignReport, lines: &[&String]) -> Vec<F
     if let Some(machine) = &campaign.machine {
         facts.push(Fact::new("Machine", site.machine(machine)));
     }
-    if let Some(days) = words::days(campaign.first_started_utc, campaign.last_started_utc) {
+    if let Some(days) = labels::days(campaign.first_started_utc, campaign.last_started_utc) {
         facts.push(Fact::new("Measured", days));
     }
     let mut engines: Vec<String> = site

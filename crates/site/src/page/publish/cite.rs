@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use super::super::Page;
 use super::super::index::Site;
-use super::super::words;
+use super::super::labels;
 use sparkbench_model::{Author, Paper};
 use sparkbench_verdict::report::CampaignReport;
 
@@ -88,7 +88,7 @@ fn source<'a>(site: &Site<'a>, campaign: &'a CampaignReport) -> Source<'a> {
     Source {
         title: campaign.title.clone(),
         authors: paper.map(|p| p.authors.iter().collect()).unwrap_or_default(),
-        date: paper.and_then(|p| p.date.clone()).or_else(|| campaign.last_started_utc.map(words::day)),
+        date: paper.and_then(|p| p.date.clone()).or_else(|| campaign.last_started_utc.map(labels::day)),
         doi: paper.and_then(|p| p.doi.as_deref()),
         url: paper.and_then(|p| p.url.clone()).or_else(|| permalink(site)),
         words: paper.and_then(|p| p.citation.as_deref()),

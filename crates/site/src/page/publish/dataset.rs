@@ -8,7 +8,7 @@
 use serde_json::{Map, Value, json};
 
 use super::super::index::Site;
-use super::super::words;
+use super::super::labels;
 use sparkbench_model::Author;
 use sparkbench_verdict::report::CampaignReport;
 
@@ -55,7 +55,7 @@ fn describe(site: &Site<'_>, campaign: &CampaignReport) -> Map<String, Value> {
     }
     put("measurementTechnique", json!(format!("{} {}", site.analysis.tool.name, site.analysis.tool.version)));
     let variables = campaign.primary.iter().map(
-        |metric| json!({ "@type": "PropertyValue", "name": words::metric(metric), "unitText": words::unit(metric) }),
+        |metric| json!({ "@type": "PropertyValue", "name": labels::metric(metric), "unitText": labels::unit(metric) }),
     );
     put("variableMeasured", Value::Array(variables.collect()));
     put(

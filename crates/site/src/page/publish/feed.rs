@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use super::super::data::hex;
 use super::super::index::Site;
 use super::super::stamp;
-use super::super::{Page, history, words};
+use super::super::{Page, history, labels};
 use crate::chart::xml;
 use sparkbench_model::{Correction, Instant};
 
@@ -41,7 +41,7 @@ pub(crate) fn of_site(site: &Site<'_>) -> Page {
     let mut news = history::news(site);
     for c in site.campaigns() {
         let answer: Vec<&str> = c.headline.iter().map(|sentence| sentence.text.as_str()).collect();
-        let runs = words::counted(c.runs, "run", "runs");
+        let runs = labels::counted(c.runs, "run", "runs");
         news.push(News {
             at: c.last_started_utc,
             name: format!("{}\n{}", c.name, c.archive_sha256),

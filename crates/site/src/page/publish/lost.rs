@@ -5,8 +5,8 @@
 
 use askama::Template;
 
+use super::super::draft::{Draft, DrawnPage, PageKind};
 use super::super::index::Site;
-use super::super::kind::{Draft, DrawnPage, PageKind};
 use super::super::shell::Shell;
 use super::super::template_fault;
 

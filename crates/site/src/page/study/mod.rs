@@ -71,7 +71,7 @@ fn error(path: &str, first: u64, faults: Vec<(u64, String, Fault)>) -> Error {
     let line = faults.first().map_or(first, |(line, ..)| first + line);
     Error::archive(format!(
         "'{path}' has {} that cannot be filled",
-        super::words::counted(faults.len(), "reference", "references")
+        super::labels::counted(faults.len(), "reference", "references")
     ))
     .at(Place::Line(line))
     .detail(told.join("\n         "))

@@ -11,8 +11,8 @@ use crate::page::comparison::percent_decimals;
 use crate::page::figure::{self, FigureView};
 use crate::page::front;
 use crate::page::index::{Site, run_href, slug, trap_href};
+use crate::page::labels;
 use crate::page::number::{self, decimals, ends, fixed, plain, signed};
-use crate::page::words;
 use sparkbench_model::within;
 use sparkbench_verdict::report::{CampaignReport, Comparison, Group, Interval, TrapStatus};
 
@@ -120,7 +120,7 @@ fn comparison(site: &Site<'_>, campaign: &CampaignReport, kind: &str, words: &[&
     let with =
         |text: String, interval: String| if bare || interval.is_empty() { text } else { format!("{text} {interval}") };
     let text = match kind {
-        "verdict" => words::judged(c).word.to_owned(),
+        "verdict" => labels::judged(c).word.to_owned(),
         "sentence" => c.verdict.text.clone(),
         "said" => c.verdict.said.clone(),
         "change" => {
@@ -192,7 +192,7 @@ fn value(site: &Site<'_>, campaign: &CampaignReport, mut words: Vec<&str>) -> Re
         }
         "sd" => g.sd.map(|sd| united(fixed(sd, decimals(sd)), g.unit)),
         "cv_pct" => g.cv_pct.map(|cv| format!("{}{JOIN}%", fixed(cv, decimals(cv)))),
-        "n" => Some(words::counted(g.n, "run", "runs")),
+        "n" => Some(labels::counted(g.n, "run", "runs")),
         "min" => g.min.map(shown),
         "max" => g.max.map(shown),
         "p5" => g.p5.map(shown),
@@ -210,7 +210,7 @@ fn value(site: &Site<'_>, campaign: &CampaignReport, mut words: Vec<&str>) -> Re
         "{statistic} of {}: {}, {}",
         about(campaign, &g.model, &g.workload, &g.metric),
         g.environment,
-        words::counted(g.n, "run", "runs")
+        labels::counted(g.n, "run", "runs")
     );
     Ok(Resolved::Words { text, href: Some(format!("#{}", site.group_anchor(g))), title })
 }
@@ -228,9 +228,9 @@ fn run(site: &Site<'_>, campaign: &CampaignReport, words: &[&str]) -> Result<Res
         .collect();
     let (id, metric, value) = *pick::one(&rows, words, "figure of a run")?;
     Ok(Resolved::Words {
-        text: united(plain(value), words::unit(metric)),
+        text: united(plain(value), labels::unit(metric)),
         href: Some(run_href(ROOT, id)),
-        title: format!("{} of {id}", words::metric(metric)),
+        title: format!("{} of {id}", labels::metric(metric)),
     })
 }
 
@@ -270,7 +270,7 @@ fn trap(site: &Site<'_>, campaign: &CampaignReport, words: &[&str]) -> Result<Re
     let came = match (fired, crate::page::index::overall(&of)) {
         (1, _) => "fired once".to_owned(),
         (n, TrapStatus::Fired) => format!("fired {n} times"),
-        (_, status) => words::trap_status(status).word.to_owned(),
+        (_, status) => labels::trap_status(status).word.to_owned(),
     };
     Ok(Resolved::Words { text: format!("{title} ({came})"), href: Some(trap_href(ROOT, id)), title: id.to_owned() })
 }
@@ -355,7 +355,7 @@ fn metrics<'a>(groups: &[&'a Group]) -> Vec<&'a str> {
 }
 
 fn about(campaign: &CampaignReport, model: &str, workload: &str, metric: &str) -> String {
-    let metric = within(&words::metric(metric));
+    let metric = within(&labels::metric(metric));
     if workload.is_empty() || campaign.workloads.len() <= 1 {
         format!("{metric}, {model}")
     } else {
