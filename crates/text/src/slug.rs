@@ -26,6 +26,26 @@ pub fn slug(text: &str) -> String {
     if out.is_empty() { "unnamed".to_owned() } else { out }
 }
 
+/// Lower-case letters, digits and single hyphens: an anchor that needs no escaping.
+pub fn anchor_of(parts: &[&str]) -> String {
+    let mut out = String::new();
+    for part in parts.iter().filter(|part| !part.is_empty()) {
+        if !out.is_empty() && !out.ends_with('-') {
+            out.push('-');
+        }
+        for c in part.chars() {
+            if c.is_ascii_alphanumeric() || c == '_' {
+                out.push(c.to_ascii_lowercase());
+            } else if !out.ends_with('-') && !out.is_empty() {
+                out.push('-');
+            }
+        }
+    }
+    let out = out.trim_end_matches('-');
+    // An identifier of a page must not be empty and reads best when it starts with a letter.
+    if out.starts_with(|c: char| c.is_ascii_alphabetic()) { out.to_owned() } else { format!("x-{out}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,5 +76,12 @@ mod tests {
         for name in ["a..b", "A--B", "..a.-", "x".repeat(400).as_str(), "İ"] {
             assert_eq!(slug(&slug(name)), slug(name), "{name:?}");
         }
+    }
+
+    #[test]
+    fn anchors_are_plain_and_never_empty() {
+        assert_eq!(anchor_of(&["Qwen 2.5/72B", "", "ttft_ms"]), "qwen-2-5-72b-ttft_ms");
+        assert_eq!(anchor_of(&["72b"]), "x-72b");
+        assert_eq!(anchor_of(&["<>"]), "x-");
     }
 }

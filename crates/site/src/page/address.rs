@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::index::{Site, slug};
 use sparkbench_text::escape::file_name;
-use sparkbench_verdict::report::{Analysis, Comparison};
+use sparkbench_text::slug::anchor_of;
+use sparkbench_verdict::report::Analysis;
 
 /// Name of a cell without a workload in its address.
 const NO_WORKLOAD: &str = "all";
@@ -18,8 +18,8 @@ type Key = [String; 3];
 /// Paths of the pages of pairs and cells, each taken once.
 #[derive(Debug, Default)]
 pub(super) struct Addresses {
-    pairs: BTreeMap<Key, String>,
-    cells: BTreeMap<Key, String>,
+    pub(super) pairs: BTreeMap<Key, String>,
+    pub(super) cells: BTreeMap<Key, String>,
 }
 
 impl Addresses {
@@ -45,7 +45,7 @@ impl Addresses {
         let pairs = pairs
             .into_iter()
             .map(|key| {
-                let name = file_name(&format!("{}--{}", slug(&[&key[1]]), slug(&[&key[2]])));
+                let name = file_name(&format!("{}--{}", anchor_of(&[&key[1]]), anchor_of(&[&key[2]])));
                 let path = free(format!("c/{}/{name}", key[0]));
                 (key, path)
             })
@@ -53,43 +53,11 @@ impl Addresses {
         let cells = cells
             .into_iter()
             .map(|key| {
-                let workload = if key[2].is_empty() { NO_WORKLOAD.to_owned() } else { slug(&[&key[2]]) };
-                let path = free(format!("c/{}/{}/{}", key[0], file_name(&slug(&[&key[1]])), file_name(&workload)));
+                let workload = if key[2].is_empty() { NO_WORKLOAD.to_owned() } else { anchor_of(&[&key[2]]) };
+                let path = free(format!("c/{}/{}/{}", key[0], file_name(&anchor_of(&[&key[1]])), file_name(&workload)));
                 (key, path)
             })
             .collect();
         Self { pairs, cells }
-    }
-}
-
-impl Site<'_> {
-    /// Every pair of environments with its path: campaign, baseline, candidate.
-    pub fn pair_pages(&self) -> impl Iterator<Item = ([&str; 3], &str)> {
-        self.addresses.pairs.iter().map(|(key, path)| (key.each_ref().map(String::as_str), path.as_str()))
-    }
-
-    /// Every cell with its path: campaign, model, workload.
-    pub fn cell_pages(&self) -> impl Iterator<Item = ([&str; 3], &str)> {
-        self.addresses.cells.iter().map(|(key, path)| (key.each_ref().map(String::as_str), path.as_str()))
-    }
-
-    /// The page of a model and workload, below the site.
-    pub fn cell(&self, campaign: &str, model: &str, workload: &str) -> Option<&str> {
-        let key = [campaign.to_owned(), model.to_owned(), workload.to_owned()];
-        self.addresses.cells.get(&key).map(String::as_str).filter(|path| self.has(path))
-    }
-
-    /// The page of a pair of environments, below the site.
-    pub fn pair(&self, campaign: &str, baseline: &str, candidate: &str) -> Option<&str> {
-        let key = [campaign.to_owned(), baseline.to_owned(), candidate.to_owned()];
-        self.addresses.pairs.get(&key).map(String::as_str).filter(|path| self.has(path))
-    }
-
-    /// Where a comparison is reported in full: on the page of its cell, else on that of its campaign.
-    pub fn account(&self, root: &str, anchor: &str, c: &Comparison) -> String {
-        match self.cell(&c.campaign, &c.model, &c.workload) {
-            Some(path) => format!("{root}{path}#{anchor}"),
-            None => format!("{root}c/{}/index.html#{anchor}", c.campaign),
-        }
     }
 }

@@ -5,14 +5,14 @@
 
 use askama::Template;
 
-use super::draft::{AcrossRows, Draft, DrawnPage, PageKind, Rows};
+use super::draft::{AcrossRows, Draft, DrawnPage, PageKind, Rows, template_fault};
 use super::figure::FigureView;
-use super::index::{Link, Site, run_href};
+use super::index::Site;
 use super::labels::{self, Badge, metric};
+use super::link::{Link, run_href};
 use super::number::{self, ABSENT};
 use super::shell::Shell;
 use super::table::{self, Cell, TableSection, figures};
-use super::template_fault;
 use crate::chart::bland_altman::{BlandAltmanPoint, Level};
 use crate::chart::{BlandAltman, Layouts};
 use sparkbench_model::within;

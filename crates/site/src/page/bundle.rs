@@ -14,9 +14,10 @@ use std::sync::Arc;
 use flate2::{Compression, Crc, write::DeflateEncoder};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
+use super::HashedPage;
+use super::draft::template_fault;
 use super::index::Site;
-use super::memory::HashedPage;
-use super::{Page, data, export, settle, template_fault};
+use super::{Page, data, export, settle};
 use sparkbench_text::error::Error;
 
 /// Where it lies.

@@ -3,8 +3,9 @@
 //! In:  the reports of `verdict`.  Out: rows and sentences.
 //! Not here: any number.
 
-use super::index::{Link, Site};
+use super::index::Site;
 use super::labels::{self, Badge, counted};
+use super::link::Link;
 use super::number::{count, fixed, plain};
 use sparkbench_verdict::report::{CalibrationArm, CalibrationReport};
 

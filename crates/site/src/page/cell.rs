@@ -8,16 +8,17 @@ use super::across::{self, About};
 use super::campaign::{self, GroupView, OrderView};
 use super::cell_figures;
 use super::comparison::{Account, RowView, in_short};
-use super::draft::{Draft, DrawnPage, PageKind, Rows};
+use super::draft::{Draft, DrawnPage, PageKind, Rows, template_fault};
 use super::figure::{self, FigureView};
-use super::index::{Link, Site, run_href, slug};
+use super::index::Site;
 use super::labels::{self, Badge};
+use super::link::{Link, run_href};
 use super::number::{ABSENT, plain, plain_or};
 use super::pair::{self, Anchored, QuestionView, VerdictView};
 use super::shell::Shell;
 use super::stable::GridView;
-use super::template_fault;
 use crate::chart::spread::BOX_FROM;
+use sparkbench_text::slug::anchor_of;
 use sparkbench_verdict::report::across::Place;
 use sparkbench_verdict::report::{CampaignReport, Comparison, Group, RunReport};
 
@@ -210,7 +211,7 @@ fn page(site: &Site<'_>, path: &str, of: &CellOf<'_, '_>) -> Result<String, aska
             .iter()
             .filter_map(|metric| {
                 let comparisons: Vec<&Comparison> = of.comparisons.iter().map(|(_, c)| *c).collect();
-                cell_figures::means(site, &slug(&["mean", metric]), &of.arms(metric), &comparisons)
+                cell_figures::means(site, &anchor_of(&["mean", metric]), &of.arms(metric), &comparisons)
             })
             .collect(),
         requests: requests(site, of),
@@ -246,7 +247,7 @@ fn questions(of: &CellOf<'_, '_>, full: &[&str]) -> Vec<QuestionView> {
         .into_iter()
         .map(|([candidate, baseline], members)| {
             let name = format!("{candidate} against {baseline}");
-            let mut id = slug(&["q", candidate, baseline]);
+            let mut id = anchor_of(&["q", candidate, baseline]);
             while !taken.insert(id.clone()) {
                 id.push('x');
             }
@@ -275,7 +276,7 @@ fn orders(site: &Site<'_>, of: &CellOf<'_, '_>, metrics: &[&str], compact: bool)
     metrics
         .iter()
         .filter_map(|metric| {
-            figure::run_order(site, &slug(&["order", metric]), &of.arms(metric), &of.runs, ROOT, compact)
+            figure::run_order(site, &anchor_of(&["order", metric]), &of.arms(metric), &of.runs, ROOT, compact)
         })
         .collect()
 }
@@ -291,7 +292,7 @@ fn slopes(site: &Site<'_>, of: &CellOf<'_, '_>, metrics: &[&str]) -> Vec<FigureV
 
 fn boxes(site: &Site<'_>, of: &CellOf<'_, '_>, metric: &str) -> Option<FigureView> {
     let arms = of.arms(metric);
-    let mut view = figure::spread(site, &slug(&["box", metric]), &arms)?;
+    let mut view = figure::spread(site, &anchor_of(&["box", metric]), &arms)?;
     view.finding = cell_figures::spread_finding(&arms);
     Some(view)
 }
@@ -315,7 +316,7 @@ fn requests(site: &Site<'_>, of: &CellOf<'_, '_>) -> Vec<(String, Vec<FigureView
             let shifts: Vec<Anchored<'_, '_>> =
                 of.comparisons.iter().copied().filter(|(_, c)| &c.metric == metric && c.shift.is_some()).collect();
             let first = shifts.first().map(|(_, c)| *c);
-            let id = slug(&["requests", metric]);
+            let id = anchor_of(&["requests", metric]);
             let ecdf = cell_figures::requests(site, &id, metric, &environments, &of.runs, &of.arms(metric), first);
             let shifts = shifts.iter().map(|(anchor, c)| cell_figures::shift(site, &format!("shift-{anchor}"), c));
             (labels::metric(metric), std::iter::once(Some(ecdf)).chain(shifts).flatten().collect::<Vec<FigureView>>())

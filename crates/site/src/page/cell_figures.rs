@@ -5,8 +5,9 @@
 
 use super::Extras;
 use super::figure::{FigureView, MOST_STEPS, whole_series};
-use super::index::{Site, run_href};
+use super::index::Site;
 use super::labels;
+use super::link::run_href;
 use super::number::{self, decimals, fixed, signed};
 use crate::chart::bars::{self, Bars};
 use crate::chart::shift::{self, Shift};

@@ -5,10 +5,9 @@
 
 use askama::Template;
 
-use super::draft::{Draft, DrawnPage, PageKind};
+use super::draft::{Draft, DrawnPage, PageKind, template_fault};
 use super::index::Site;
 use super::shell::Shell;
-use super::template_fault;
 use crate::chart::CHARTS;
 use sparkbench_text::error::{Error, Kind as Fault};
 

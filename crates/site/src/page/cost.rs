@@ -7,11 +7,11 @@
 use askama::Template;
 
 use super::across::several;
-use super::draft::{Draft, DrawnPage, PageKind, Rows};
-use super::index::{Link, Site};
+use super::draft::{Draft, DrawnPage, PageKind, Rows, template_fault};
+use super::index::Site;
+use super::link::Link;
 use super::number::{self, ABSENT, plain};
 use super::shell::Shell;
-use super::template_fault;
 use sparkbench_verdict::report::{
     BestBatch, Choice, CostReport, Estimate, MachineTable, PhysicsReport, PriceReport, ReferenceReport,
 };

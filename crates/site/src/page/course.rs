@@ -4,8 +4,9 @@
 //! Not here: any number that the analysis does not hold.
 
 use super::figure::FigureView;
-use super::index::{Link, Site};
+use super::index::Site;
 use super::labels::Badge;
+use super::link::Link;
 use super::number;
 use crate::chart::RequestTimeline;
 use crate::chart::request_timeline::RequestBar;

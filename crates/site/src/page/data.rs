@@ -1,14 +1,12 @@
 //! The page of data: downloads, the files that were read, and the files that were left out.
 
 use askama::Template;
-use sha2::{Digest, Sha256};
 
-use super::draft::{Draft, DrawnPage, PageKind};
+use super::draft::{Draft, DrawnPage, PageKind, template_fault};
 use super::index::Site;
 use super::labels::counted;
 use super::number;
 use super::shell::Shell;
-use super::template_fault;
 use sparkbench_model::Altered;
 
 #[derive(Template)]
@@ -127,14 +125,4 @@ pub(super) fn about(path: &str) -> &'static str {
         "data/SHA256SUMS" => "Hashes of every other file of this site",
         _ => "Further data",
     }
-}
-
-/// SHA-256, lower-case hexadecimal.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

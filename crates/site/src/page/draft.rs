@@ -8,9 +8,9 @@
 
 use serde::Serialize;
 
-use super::Page;
+use super::file::Page;
 use super::index::Site;
-use sparkbench_text::error::Error;
+use sparkbench_text::error::{Error, Kind};
 use sparkbench_verdict::mark::Marker;
 use sparkbench_verdict::report::across;
 use sparkbench_verdict::report::{
@@ -165,6 +165,11 @@ fn rows_of_runs<S: serde::Serializer>(runs: &[&RunReport], serializer: S) -> Res
         [_] => serializer.collect_seq(runs),
         _ => serializer.collect_seq(runs.iter().map(|run| run.without_extras())),
     }
+}
+
+/// A template that cannot be filled is a mistake in this program, told like any other error.
+pub(super) fn template_fault(cause: askama::Error) -> Error {
+    Error::new(Kind::Archive, "a page could not be rendered").because(cause)
 }
 
 /// Schema of `index.json`.

@@ -13,11 +13,11 @@ use std::path::Path;
 use flate2::read::GzDecoder;
 use sha2::{Digest, Sha256};
 
-use super::data::hex;
 use super::publish::version::{DIGITS, Earlier, SCHEMA, Version};
 use sparkbench_archive::disk::read_plain;
 use sparkbench_archive::shown;
 use sparkbench_text::error::Error;
+use sparkbench_text::hash::hash;
 
 /// Folder of versions below a site.
 pub(super) const FOLDER: &str = "v";
@@ -113,12 +113,12 @@ fn one(folder: &Path, name: &str) -> Result<Earlier, Error> {
         return Err(changed(format!("its record has the schema '{}', expected {SCHEMA}", version.schema)));
     }
     let sums = read("SHA256SUMS")?;
-    let mut files = vec![(format!("{FOLDER}/{name}/SHA256SUMS"), hex(&sums))];
+    let mut files = vec![(format!("{FOLDER}/{name}/SHA256SUMS"), hash(&sums))];
     for line in String::from_utf8_lossy(&sums).lines() {
         let Some((sum, file)) = line.split_once("  ").filter(|(_, file)| !file.contains(['/', '\\'])) else {
             return Err(changed("its list of hashes is no such list".into()));
         };
-        if hex(&read(file)?) != sum {
+        if hash(&read(file)?) != sum {
             return Err(changed(format!("'{file}' does not have the hash that was written down")));
         }
         files.push((format!("{FOLDER}/{name}/{file}"), sum.to_owned()));

@@ -9,13 +9,13 @@ use askama::Template;
 
 use super::across::{self, Cells, Ways};
 use super::comparison::in_short;
-use super::draft::{AcrossRows, Draft, DrawnPage, PageKind, Rows};
+use super::draft::{AcrossRows, Draft, DrawnPage, PageKind, Rows, template_fault};
 use super::figure::FigureView;
-use super::index::{Link, Site};
+use super::index::Site;
 use super::labels::{self, Badge};
+use super::link::Link;
 use super::shell::Shell;
 use super::table::{self, Cell, TableSection, figures};
-use super::template_fault;
 use crate::chart::{Bars, bars};
 use sparkbench_verdict::number::list;
 use sparkbench_verdict::report::VerdictKind;

@@ -9,10 +9,10 @@ use serde::Serialize;
 use serde_json::ser::Formatter;
 
 use super::Page;
-use super::data::hex;
 use super::publish::Earlier;
 use sparkbench_text::error::Error;
 use sparkbench_text::escape::cell as text;
+use sparkbench_text::hash::hash;
 use sparkbench_verdict::report::{Analysis, Comparison, Interval, NamedInterval};
 
 /// `data/analysis.json`.
@@ -297,7 +297,7 @@ pub(super) fn sums<'a>(files: impl Iterator<Item = (&'a str, &'a str)>, earlier:
 
 /// [`sums`] over pages that are not hashed yet.
 pub(super) fn sums_of_pages(pages: &[&Page]) -> Page {
-    sums_of(pages.iter().map(|page| format!("{}  {}\n", hex(&page.bytes), page.path)).collect(), &[])
+    sums_of(pages.iter().map(|page| format!("{}  {}\n", hash(&page.bytes), page.path)).collect(), &[])
 }
 
 fn sums_of(mut lines: Vec<String>, earlier: &[Earlier]) -> Page {
@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn sums_are_sorted_by_path_and_read_by_sha256sum() {
-        let files = [("b", hex(b"x")), ("a", hex(b""))];
+        let files = [("b", hash(b"x")), ("a", hash(b""))];
         let sums = sums(files.iter().map(|(path, sha256)| (*path, sha256.as_str())), &[]);
         let text = String::from_utf8(sums.bytes).unwrap();
         assert_eq!(

@@ -12,7 +12,7 @@ use super::altered::{self, AlteredFiles};
 use super::badge;
 use super::campaign::cell;
 use super::comparison::RowView;
-use super::draft::{AcrossRows, Draft, DrawnPage, PageKind, Rows};
+use super::draft::{AcrossRows, Draft, DrawnPage, PageKind, Rows, template_fault};
 use super::figure::{self, FigureView};
 use super::index::Site;
 use super::labels::{self, counted};
@@ -20,7 +20,6 @@ use super::missing_runs::{self, LostRuns};
 use super::publish::{cite, versions};
 use super::shell::Shell;
 use super::table::TableSection;
-use super::template_fault;
 use sparkbench_model::within;
 use sparkbench_verdict::report::{CampaignReport, Comparison, VerdictKind};
 
@@ -204,7 +203,7 @@ fn card(site: &Site<'_>, campaign: &CampaignReport) -> Card {
     let comparisons = site.comparisons(&campaign.name);
     let primary: Vec<(&str, &Comparison)> = comparisons.iter().copied().filter(|(_, c)| c.primary).collect();
     let shown = if primary.is_empty() { comparisons } else { primary };
-    let id = super::index::slug(&["c", &campaign.name]);
+    let id = sparkbench_text::slug::anchor_of(&["c", &campaign.name]);
     let answer = said(site, "", campaign);
     Card {
         href: format!("c/{}/index.html", campaign.name),

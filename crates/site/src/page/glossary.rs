@@ -5,11 +5,11 @@
 
 use askama::Template;
 
-use super::draft::{Draft, DrawnPage, PageKind};
-use super::index::{Site, slug};
+use super::draft::{Draft, DrawnPage, PageKind, template_fault};
+use super::index::Site;
 use super::prose;
 use super::shell::Shell;
-use super::template_fault;
+use sparkbench_text::slug::anchor_of;
 
 /// The terms, also shown on the method page.
 pub(super) const TEXT: &str = include_str!("../../../../templates/prose/glossary.md");
@@ -52,7 +52,11 @@ fn terms() -> Vec<Term> {
     let mut terms: Vec<Term> = TEXT
         .lines()
         .filter_map(|line| line.strip_prefix("- **")?.split_once("**: "))
-        .map(|(term, meaning)| Term { id: slug(&[term]), term: term.to_owned(), html: prose::html(meaning, 2, term) })
+        .map(|(term, meaning)| Term {
+            id: anchor_of(&[term]),
+            term: term.to_owned(),
+            html: prose::html(meaning, 2, term),
+        })
         .collect();
     terms.sort_by_key(|term| term.term.to_lowercase());
     terms

@@ -6,16 +6,16 @@
 use askama::Template;
 
 use super::comparison::{RowView, in_short};
-use super::data::hex;
-use super::draft::{Draft, DrawnPage, PageKind, Rows};
+use super::draft::{Draft, DrawnPage, PageKind, Rows, template_fault};
 use super::figure::{self, FigureView};
-use super::index::{Site, slug};
+use super::index::Site;
 use super::labels::{self, Badge};
 use super::number::{self, ABSENT};
 use super::publish::feed::{self, News};
 use super::shell::Shell;
-use super::template_fault;
 use sparkbench_model::within;
+use sparkbench_text::hash::hash;
+use sparkbench_text::slug::anchor_of;
 use sparkbench_verdict::change::LEAST_POINTS;
 use sparkbench_verdict::report::series::{ChangeReport, PointName, SeriesReport, StretchReport, Turn};
 use sparkbench_verdict::report::{
@@ -201,7 +201,7 @@ fn question(site: &Site<'_>, k: usize, one: &ReplicationReport) -> QuestionView 
         left_out: (!one.left_out.is_empty())
             .then(|| format!("Left out, since their arms cannot be compared: {}.", one.left_out.join(", "))),
         region: format!("{heading} ({})", k + 1),
-        figure: figure::replication(&slug(&["question", &(k + 1).to_string(), &one.metric]), one, &heading),
+        figure: figure::replication(&anchor_of(&["question", &(k + 1).to_string(), &one.metric]), one, &heading),
         heading,
         rows,
     }
@@ -272,7 +272,7 @@ fn followed(site: &Site<'_>, k: usize, history: &HistoryReport, metric: &str) ->
         unit: first.unit,
         region: format!("{}, {} ({})", first.label, heading(history), k + 1),
         figure: figure::history(
-            &slug(&["history", &(k + 1).to_string(), metric]),
+            &anchor_of(&["history", &(k + 1).to_string(), metric]),
             history,
             metric,
             &finding(site, history, metric),
@@ -386,8 +386,8 @@ fn anchor(history: &HistoryReport, step: &HistoryStep) -> String {
     let absent = String::new();
     let rest = [history.machine.as_ref(), history.engine.as_ref(), Some(&step.from)]
         .map(|part| part.unwrap_or(&absent).as_str());
-    let hash = hex(rest.join("\n").as_bytes());
-    slug(&[&history.model, &history.workload, &history.environment, &step.to, hash.get(..8).unwrap_or_default()])
+    let hash = hash(rest.join("\n").as_bytes());
+    anchor_of(&[&history.model, &history.workload, &history.environment, &step.to, hash.get(..8).unwrap_or_default()])
 }
 
 /// Entry of a feed for every step.

@@ -7,36 +7,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::address::Addresses;
+use super::extras::Extras;
 use super::figure::FigureView;
+use super::file::{Download, HashedPage};
+use super::link::{Link, SourceLink, run_href, trap_href};
 use super::places::Places;
 use super::publish::version::{self, Version};
-use super::{Extras, HashedPage};
 use sparkbench_model::{Origin, within};
 use sparkbench_text::error::Error;
+use sparkbench_text::slug::anchor_of;
 use sparkbench_verdict::RoundCache;
 use sparkbench_verdict::mark::Marker;
 use sparkbench_verdict::report::{
     Analysis, CampaignCourse, CampaignReport, Comparison, CourseReport, Group, Input, RunReport, Sentence, Severity,
     TrapReport, TrapStatus,
 };
-
-/// A link, or text where there is nowhere to go.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Link {
-    /// Relative to the page it is on.
-    pub href: Option<String>,
-    /// Title: the subject of the drawing.
-    pub text: String,
-}
-
-/// Evidence of a sentence: a link with a short name beside the sentence and a full one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SourceLink {
-    /// Where it is, with its whole name.
-    pub link: Link,
-    /// Shown in small beside the sentence.
-    pub short: String,
-}
 
 /// The analysis with its addresses.
 #[derive(Debug)]
@@ -65,23 +50,6 @@ pub struct Site<'a> {
     pub(super) figures: Option<&'a RoundCache<Arc<FigureView>>>,
 }
 
-/// A file for machines.
-#[derive(Debug, Clone)]
-pub struct Download {
-    /// Below the site.
-    pub path: String,
-    /// Bytes.
-    pub size: usize,
-    /// SHA-256, lower-case hexadecimal.
-    pub sha256: String,
-}
-
-impl Download {
-    fn of(file: &HashedPage) -> Self {
-        Self { path: file.page.path.clone(), size: file.page.bytes.len(), sha256: file.sha256.clone() }
-    }
-}
-
 impl<'a> Site<'a> {
     /// Fails when a name that becomes part of a path is no plain name, or is taken twice.
     pub fn new(analysis: &'a Analysis, extras: &'a Extras) -> Result<Self, Error> {
@@ -92,7 +60,7 @@ impl<'a> Site<'a> {
             .comparisons
             .iter()
             .map(|c| {
-                let base = slug(&[&c.model, &c.workload, &c.metric, &c.candidate]);
+                let base = anchor_of(&[&c.model, &c.workload, &c.metric, &c.candidate]);
                 let mut anchor = base.clone();
                 let mut k = 2;
                 while !taken.insert((c.campaign.clone(), anchor.clone())) {
@@ -145,7 +113,7 @@ impl<'a> Site<'a> {
     /// Like [`Self::listed`], by what is known of them.
     pub fn relist(&mut self, downloads: Vec<Download>) {
         self.downloads = downloads;
-        self.version = version::of_site(self);
+        self.version = version::of(self.analysis, &self.downloads, &self.extras.publication.earlier);
     }
 
     /// Notes one more.
@@ -162,6 +130,36 @@ impl<'a> Site<'a> {
     /// nothing is promised beyond the content of that file.
     pub fn has(&self, path: &str) -> bool {
         self.paths.contains(path)
+    }
+
+    /// Every pair of environments with its path: campaign, baseline, candidate.
+    pub fn pair_pages(&self) -> impl Iterator<Item = ([&str; 3], &str)> {
+        self.addresses.pairs.iter().map(|(key, path)| (key.each_ref().map(String::as_str), path.as_str()))
+    }
+
+    /// Every cell with its path: campaign, model, workload.
+    pub fn cell_pages(&self) -> impl Iterator<Item = ([&str; 3], &str)> {
+        self.addresses.cells.iter().map(|(key, path)| (key.each_ref().map(String::as_str), path.as_str()))
+    }
+
+    /// The page of a model and workload, below the site.
+    pub fn cell(&self, campaign: &str, model: &str, workload: &str) -> Option<&str> {
+        let key = [campaign.to_owned(), model.to_owned(), workload.to_owned()];
+        self.addresses.cells.get(&key).map(String::as_str).filter(|path| self.has(path))
+    }
+
+    /// The page of a pair of environments, below the site.
+    pub fn pair(&self, campaign: &str, baseline: &str, candidate: &str) -> Option<&str> {
+        let key = [campaign.to_owned(), baseline.to_owned(), candidate.to_owned()];
+        self.addresses.pairs.get(&key).map(String::as_str).filter(|path| self.has(path))
+    }
+
+    /// Where a comparison is reported in full: on the page of its cell, else on that of its campaign.
+    pub fn account(&self, root: &str, anchor: &str, c: &Comparison) -> String {
+        match self.cell(&c.campaign, &c.model, &c.workload) {
+            Some(path) => format!("{root}{path}#{anchor}"),
+            None => format!("{root}c/{}/index.html#{anchor}", c.campaign),
+        }
     }
 
     /// A file that was read, or left out.
@@ -364,7 +362,7 @@ fn group_anchors(groups: &[Group]) -> BTreeMap<[&str; 5], String> {
     let mut taken = BTreeSet::new();
     let mut anchors = BTreeMap::new();
     for group in groups {
-        let base = slug(&["g", &group.model, &group.workload, &group.environment, &group.metric]);
+        let base = anchor_of(&["g", &group.model, &group.workload, &group.environment, &group.metric]);
         let mut anchor = base.clone();
         let mut k = 2;
         while !taken.insert((group.campaign.as_str(), anchor.clone())) {
@@ -404,36 +402,6 @@ pub(super) fn overall(reports: &[&TrapReport]) -> TrapStatus {
 pub(super) fn worst(reports: &[&TrapReport]) -> Option<Severity> {
     reports.iter().filter(|r| r.status == TrapStatus::Fired).map(|r| r.severity).min()
 }
-/// The address of a trap.
-pub(super) fn trap_href(root: &str, id: &str) -> String {
-    format!("{root}traps/index.html#{id}")
-}
-
-/// The address of a run.
-pub(super) fn run_href(root: &str, id: &str) -> String {
-    format!("{root}r/{id}/index.html")
-}
-
-/// Lower-case letters, digits and single hyphens: an anchor that needs no escaping.
-pub(super) fn slug(parts: &[&str]) -> String {
-    let mut out = String::new();
-    for part in parts.iter().filter(|part| !part.is_empty()) {
-        if !out.is_empty() && !out.ends_with('-') {
-            out.push('-');
-        }
-        for c in part.chars() {
-            if c.is_ascii_alphanumeric() || c == '_' {
-                out.push(c.to_ascii_lowercase());
-            } else if !out.ends_with('-') && !out.is_empty() {
-                out.push('-');
-            }
-        }
-    }
-    let out = out.trim_end_matches('-');
-    // An identifier of a page must not be empty and reads best when it starts with a letter.
-    if out.starts_with(|c: char| c.is_ascii_alphabetic()) { out.to_owned() } else { format!("x-{out}") }
-}
-
 fn unique_names<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Result<(), Error> {
     let mut seen = BTreeSet::new();
     for name in names {
@@ -461,12 +429,5 @@ mod tests {
         }
         assert!(unique_names("run", ["a", "b", "native_x-1.2"].into_iter()).is_ok());
         assert!(unique_names("run", ["a", "A"].into_iter()).is_err());
-    }
-
-    #[test]
-    fn slugs_are_plain_and_never_empty() {
-        assert_eq!(slug(&["Qwen 2.5/72B", "", "ttft_ms"]), "qwen-2-5-72b-ttft_ms");
-        assert_eq!(slug(&["72b"]), "x-72b");
-        assert_eq!(slug(&["<>"]), "x-");
     }
 }

@@ -5,14 +5,14 @@
 
 use askama::Template;
 
-use super::draft::{Draft, DrawnPage, PageKind};
+use super::draft::{Draft, DrawnPage, PageKind, template_fault};
 use super::front::Fact;
-use super::index::{Link, Site, run_href};
+use super::index::Site;
 use super::labels;
+use super::link::{Link, run_href};
 use super::number;
 use super::places::{Cite, Shown};
 use super::shell::Shell;
-use super::template_fault;
 use sparkbench_model::{Metric, RawRow, RawText, Shape};
 use sparkbench_verdict::mark::Marker;
 

@@ -8,33 +8,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use askama::Template as _;
 
-use super::data::hex;
-use super::draft::{self, Draft};
+use super::draft::{self, Draft, template_fault};
 use super::figure::FigureView;
+use super::file::{HashedPage, Page};
 use super::index::Site;
 use super::publish::Version;
 use super::stamp::{self, Stamp};
-use super::{Page, save, settle, template_fault};
+use super::{save, settle};
 use sparkbench_text::error::Error;
 use sparkbench_verdict::RoundCache;
 use sparkbench_verdict::mark::{Mark, Marker};
-
-/// A finished file of the site with its hash.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HashedPage {
-    /// The file.
-    pub page: Page,
-    /// SHA-256 of its bytes, lower-case hexadecimal.
-    pub sha256: String,
-}
-
-impl HashedPage {
-    /// Hashes a file.
-    pub fn new(page: Page) -> Arc<Self> {
-        let sha256 = hex(&page.bytes);
-        Arc::new(Self { page, sha256 })
-    }
-}
 
 /// A page with the files beside it, under the mark of what it shows.
 type CachedPage = (Mark, Vec<Arc<HashedPage>>);

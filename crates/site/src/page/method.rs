@@ -6,8 +6,9 @@ use askama::Template;
 
 use super::calibration::{self, CampaignView};
 use super::draft::{Draft, DrawnPage, PageKind};
-use super::index::{Link, Site};
+use super::index::Site;
 use super::labels;
+use super::link::Link;
 use super::number::{count, plain};
 use super::prose;
 use super::shell::Shell;
@@ -112,7 +113,7 @@ pub(super) fn page(site: &Site<'_>) -> Result<String, Error> {
             ("Margins given by hand", if margins.is_empty() { "none".into() } else { margins.join(", ") }),
         ],
     };
-    page.render().map_err(super::template_fault)
+    page.render().map_err(super::draft::template_fault)
 }
 
 fn metric(name: &str) -> Option<MetricRow> {

@@ -5,12 +5,12 @@
 
 use askama::Template;
 
-use super::draft::{Draft, DrawnPage, PageKind};
+use super::draft::{Draft, DrawnPage, PageKind, template_fault};
 use super::front::Fact;
-use super::index::{Link, Site};
+use super::index::Site;
 use super::labels::{Badge, counted};
+use super::link::Link;
 use super::shell::Shell;
-use super::template_fault;
 use sparkbench_model::{MissingReason, MissingRun};
 use sparkbench_text::escape::file_name;
 

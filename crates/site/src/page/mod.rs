@@ -27,12 +27,15 @@ pub(crate) mod draft;
 mod earlier;
 mod engines;
 mod export;
+mod extras;
 mod figure;
+mod file;
 mod front;
 mod glossary;
 mod history;
 mod index;
 mod labels;
+mod link;
 pub mod loads;
 mod log;
 mod machine;
@@ -64,90 +67,30 @@ mod traps;
 mod update;
 mod write;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sparkbench_model::{RawText, Sample, Series, Span};
-use sparkbench_text::error::{Error, Kind};
+use sparkbench_text::error::Error;
 use sparkbench_verdict::RoundCache;
-use sparkbench_verdict::report::{Analysis, Severity};
+use sparkbench_verdict::report::Analysis;
 
 use rayon::iter::{
     IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
 };
 
 pub use badge::svg as badge;
+use draft::template_fault;
 pub use earlier::earlier;
 pub use export::json as analysis_json;
-pub use memory::{HashedPage, Memory};
+pub use extras::{Extras, Publication, TrapAbout};
+pub use file::{HashedPage, Page};
+pub use memory::Memory;
 pub use others::Others;
 pub use package::{columns_of_comparisons, header as csv_columns};
 pub use prose::CONSTANTS;
-pub use publish::{Earlier, Publication, Version, base_url};
+pub use publish::{Earlier, Version, base_url};
 pub use study::resolve::KINDS as REFERENCES;
 pub use update::{Changes, Written, update};
 pub use write::{mend, write};
-
-/// One file of the site.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
-    /// Below the site, with `/`, without a leading one: `c/phase1/index.html`.
-    pub path: String,
-    /// Its content.
-    pub bytes: Vec<u8>,
-}
-
-impl Page {
-    /// A file of the site.
-    pub fn new(path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
-        let mut bytes: Vec<u8> = bytes.into();
-        // Every page stays until the last one is made, and text that grew as it was written has room for as much again.
-        bytes.shrink_to_fit();
-        Self { path: path.into(), bytes }
-    }
-}
-
-/// Content of pages beyond `analysis.json`: raw values, names for people, and prose that belongs to code.
-#[derive(Debug, Clone, Default)]
-pub struct Extras {
-    /// GPU telemetry by run id, in time order. A run without any is absent.
-    pub telemetry: BTreeMap<String, Vec<Sample>>,
-    /// Per-request values by run id, in the order they were measured. A run without any is absent.
-    pub requests: BTreeMap<String, Vec<Series>>,
-    /// Measured requests in time by run id, in order of sending. A run without any is absent.
-    pub spans: BTreeMap<String, Vec<Span>>,
-    /// Machine label to its name for people. The label itself is shown where it is absent.
-    pub machine_titles: BTreeMap<String, String>,
-    /// Model label to its name for people. The label itself is shown where it is absent.
-    pub model_titles: BTreeMap<String, String>,
-    /// Every trap the program knows, in the order in which pages list them.
-    pub traps: Vec<TrapAbout>,
-    /// Thresholds that the prose of the method page quotes, by name, as text. The names are [`CONSTANTS`].
-    pub constants: BTreeMap<&'static str, String>,
-    /// Raw files of the runs as text, by path. Those that are absent have no page, and their places are named without a link.
-    pub logs: Vec<Arc<RawText>>,
-    /// The command that makes this site again.
-    pub reproduce: String,
-    /// Address of the site, and its earlier content.
-    pub publication: Publication,
-    /// Ready files of other rooms (`data/runs.csv`, `data/requests.parquet`): listed and written as they are.
-    pub extra_files: Vec<Arc<HashedPage>>,
-}
-
-/// What a trap is about, whether or not it fired anywhere.
-#[derive(Debug, Clone)]
-pub struct TrapAbout {
-    /// Contract id. The anchor on the traps page.
-    pub id: &'static str,
-    /// `P1` to `P17`, where it is one of these.
-    pub code: Option<&'static str>,
-    /// Name for people.
-    pub title: &'static str,
-    /// How bad it is when it fires, unless the finding says otherwise.
-    pub severity: Severity,
-    /// Markdown: why it misleads, how it is detected, how to avoid it.
-    pub about: String,
-}
 
 /// Every kind of page. The navigation and the pages themselves link to what these list.
 pub static KINDS: &[&dyn draft::PageKind] = &[
@@ -252,7 +195,7 @@ fn sheets<'a>(
 
 /// The files of this version. None where it was published before.
 fn freeze(site: &index::Site<'_>, sheets: &[Arc<HashedPage>]) -> Result<Vec<Arc<HashedPage>>, Error> {
-    if publish::version::is_published(site, &site.version) {
+    if publish::version::is_published(&site.extras.publication.earlier, &site.version) {
         return Ok(Vec::new());
     }
     let found = sheets.iter().find(|sheet| sheet.page.path == "data/analysis.json");
@@ -276,7 +219,7 @@ pub fn single_file(analysis: &Analysis, extras: &Extras) -> Result<Vec<u8>, Erro
 fn report(
     analysis: &Analysis,
     extras: &Extras,
-    listed: &[index::Download],
+    listed: &[file::Download],
     version: Option<&Version>,
 ) -> Result<Vec<u8>, Error> {
     let mut site = index::Site::new(analysis, extras)?;
@@ -307,9 +250,4 @@ fn downloads(site: &index::Site<'_>) -> Result<Vec<Arc<HashedPage>>, Error> {
     sheets.push(HashedPage::new(package::page(site, &sheets)?));
     sheets.sort_by(|a, b| a.page.path.cmp(&b.page.path));
     Ok(sheets)
-}
-
-/// A template that cannot be filled is a mistake in this program, told like any other error.
-fn template_fault(cause: askama::Error) -> Error {
-    Error::new(Kind::Archive, "a page could not be rendered").because(cause)
 }

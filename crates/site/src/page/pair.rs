@@ -6,15 +6,16 @@ use askama::Template;
 
 use super::campaign::{cell, rank};
 use super::comparison::{Account, RowView, in_short};
-use super::draft::{Draft, DrawnPage, PageKind, Rows};
+use super::draft::{Draft, DrawnPage, PageKind, Rows, template_fault};
 use super::figure::{self, FigureView};
-use super::index::{Link, Site, slug};
+use super::index::Site;
 use super::labels::{self, Badge};
+use super::link::Link;
 use super::number::plain;
 use super::shell::Shell;
 use super::stable::GridView;
-use super::template_fault;
 use sparkbench_model::within;
+use sparkbench_text::slug::anchor_of;
 use sparkbench_verdict::report::{CampaignReport, Comparison};
 
 const ROOT: &str = "../../../";
@@ -264,7 +265,7 @@ fn questions(site: &Site<'_>, campaign: &CampaignReport, members: &[Anchored<'_,
             let base =
                 path.map_or_else(|| format!("{ROOT}c/{}/index.html", campaign.name), |path| format!("{ROOT}{path}"));
             let name = cell(campaign, model, workload);
-            let mut id = slug(&["q", model, workload]);
+            let mut id = anchor_of(&["q", model, workload]);
             while !taken.insert(id.clone()) {
                 id.push('x');
             }

@@ -9,9 +9,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use super::data::hex;
-use super::index::slug;
 use sparkbench_model::{Origin, RawRow, RawText, Shape};
+use sparkbench_text::hash::hash;
+use sparkbench_text::slug::anchor_of;
 use sparkbench_verdict::mark::{Mark, Marker};
 use sparkbench_verdict::report::RunReport;
 
@@ -196,7 +196,7 @@ fn name(home: &str, file: &str) -> String {
     let plain = plain.trim_start_matches(['.', '-']);
     match plain.char_indices().nth(NAME) {
         _ if plain.is_empty() => "file".to_owned(),
-        Some((cut, _)) => format!("{}-{}", &plain[..cut], &hex(file.as_bytes())[..8]),
+        Some((cut, _)) => format!("{}-{}", &plain[..cut], &hash(file.as_bytes())[..8]),
         None => plain.to_owned(),
     }
 }
@@ -233,7 +233,7 @@ fn anchors(text: &RawText) -> BTreeMap<u64, String> {
     let pointed = text.rows.iter().filter_map(|row| Some((row.number, row.pointer.as_deref()?)));
     pointed
         .map(|(number, pointer)| {
-            let base = slug(&["at", pointer]);
+            let base = anchor_of(&["at", pointer]);
             let mut anchor = base.clone();
             let mut k = 2;
             while !taken.insert(anchor.clone()) {

@@ -4,15 +4,15 @@ use askama::Template;
 
 use super::altered::{self, AlteredFiles};
 use super::course::{self, GateRow, Tail};
-use super::draft::{Draft, DrawnPage, PageKind, Rows};
+use super::draft::{Draft, DrawnPage, PageKind, Rows, template_fault};
 use super::figure::{self, FigureView};
 use super::front::{self, Fact, TrapStrip};
-use super::index::{Link, Site, run_href};
+use super::index::Site;
 use super::labels::{self, Badge};
+use super::link::{Link, run_href};
 use super::machines::{self, Machines};
 use super::number::{self, ABSENT, plain_or};
 use super::shell::Shell;
-use super::template_fault;
 use sparkbench_model::{Altered, Extra, ExtraValue, Metric, Origin, Setup, Source, Status};
 use sparkbench_verdict::derive;
 use sparkbench_verdict::mark::{self, Marker};

@@ -63,7 +63,7 @@ pub(super) fn document(site: &Site<'_>, sources: &[Source], version: Option<&Ver
     let version = version.map(|version| version.name().to_owned());
     let title = version.as_ref().map_or_else(|| title.clone(), |name| format!("{title}, version {name}"));
     let shell = Shell::new("index.html", format!("{title} – sparkbench"), "front", site);
-    Document { shell, parts, version }.render().map(String::into_bytes).map_err(super::template_fault)
+    Document { shell, parts, version }.render().map(String::into_bytes).map_err(super::draft::template_fault)
 }
 
 /// Content between the tags of `main`.

@@ -8,14 +8,13 @@ use std::collections::BTreeSet;
 use askama::Template;
 
 use super::across::{self, Cells, RunList};
-use super::draft::{Draft, DrawnPage};
+use super::draft::{Draft, DrawnPage, template_fault};
 use super::figure::FigureView;
 use super::front::{self, TrapStrip};
 use super::index::Site;
 use super::number;
 use super::shell::Shell;
 use super::table::{Cell, Column, TableSection, figures};
-use super::template_fault;
 use sparkbench_model::FactConflict;
 use sparkbench_verdict::report::TrapReport;
 use sparkbench_verdict::report::across::{Best, Place, Summary};

@@ -3,7 +3,7 @@
 //! In:  columns and cells of text.  Out: [`TableSection`], shown by `templates/sheet.html`.
 //! Not here: which rows a page has.
 
-use super::index::Link;
+use super::link::Link;
 use super::number::{self, ABSENT, plain};
 use sparkbench_verdict::report::{Estimate, Interval};
 

@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 
 use askama::Template;
 
-use super::draft::{Draft, DrawnPage, PageKind};
+use super::draft::{Draft, DrawnPage, PageKind, template_fault};
 use super::figure::FigureView;
-use super::index::{Link, Site, run_href};
+use super::index::Site;
+use super::link::{Link, run_href};
 use super::number::{self, ABSENT};
 use super::shell::Shell;
-use super::template_fault;
 use crate::chart::series::{SeriesLine, Track};
 use crate::chart::timeline_heatmap::{self, HeatRow};
 use crate::chart::{Series, TimelineHeatmap};

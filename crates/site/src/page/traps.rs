@@ -4,13 +4,13 @@ use askama::Template;
 
 use super::TrapAbout;
 use super::docs;
-use super::draft::{Draft, DrawnPage, PageKind, Rows};
-use super::index::{Link, Site, overall, run_href};
+use super::draft::{Draft, DrawnPage, PageKind, Rows, template_fault};
+use super::index::{Site, overall};
 use super::labels::{self, Badge, counted};
+use super::link::{Link, run_href};
 use super::prose;
 use super::run::place;
 use super::shell::Shell;
-use super::template_fault;
 use sparkbench_verdict::report::{Evidence, Subject, TrapReport, TrapStatus};
 
 /// Pieces of evidence of a finding on the page of all traps. The trap's own page has more.

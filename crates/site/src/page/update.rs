@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::HashedPage;
 use super::Page;
-use super::memory::HashedPage;
 use super::others::{LIST as LAST, Others, in_the_way_of_a_page};
 use super::write::{fault, is_ours, plain, settle};
 use sparkbench_archive::FileName;

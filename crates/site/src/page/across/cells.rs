@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::page::index::{Site, run_href};
+use crate::page::index::Site;
+use crate::page::link::run_href;
 use sparkbench_verdict::report::Group;
 use sparkbench_verdict::report::across::CellName;
 

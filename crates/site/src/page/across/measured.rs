@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 
 use super::{Cells, Ways, joined, lengths, load, several};
-use crate::page::index::{Link, Site, run_href};
+use crate::page::index::Site;
 use crate::page::labels::counted;
+use crate::page::link::{Link, run_href};
 use crate::page::number;
 use crate::page::table::{Cell, TableSection, figures, words};
 use sparkbench_model::Metric;

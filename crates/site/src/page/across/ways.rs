@@ -6,8 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::NOT_NAMED;
-use crate::page::index::{Link, Site, slug};
+use crate::page::index::Site;
+use crate::page::link::Link;
 use sparkbench_text::escape::file_name;
+use sparkbench_text::slug::anchor_of;
 use sparkbench_verdict::report::across::{Place, Summary};
 
 /// Paths of the pages of models or machines by name. Names that share a slug are numbered in their order.
@@ -15,7 +17,8 @@ pub(crate) fn paths(folder: &str, summaries: &[Summary]) -> BTreeMap<Option<Stri
     let mut taken = BTreeSet::new();
     let mut paths = BTreeMap::new();
     for summary in summaries {
-        let base = summary.name.as_deref().map_or_else(|| "not-named".to_owned(), |name| file_name(&slug(&[name])));
+        let base =
+            summary.name.as_deref().map_or_else(|| "not-named".to_owned(), |name| file_name(&anchor_of(&[name])));
         let mut path = format!("{folder}/{base}/index.html");
         let mut k = 2;
         while !taken.insert(path.clone()) {

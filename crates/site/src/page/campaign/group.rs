@@ -4,8 +4,9 @@
 //! Not here: which groups a page shows.
 
 use super::{ROOT, cell, with_unit};
-use crate::page::index::{Link, Site, run_href};
+use crate::page::index::Site;
 use crate::page::labels;
+use crate::page::link::{Link, run_href};
 use crate::page::number::{self, ABSENT, decimals, fixed, signed};
 use sparkbench_verdict::report::{CampaignReport, Group};
 

@@ -9,7 +9,8 @@ use super::order::{OrderView, order};
 use super::{ROOT, cell, rank};
 use crate::page::comparison::{Account, Brief, RowView};
 use crate::page::figure::{self, FigureView};
-use crate::page::index::{Site, slug};
+use crate::page::index::Site;
+use sparkbench_text::slug::anchor_of;
 use sparkbench_verdict::report::{CampaignReport, Comparison, Group, RunReport};
 
 /// Charts of runs in order that a page shows at full width. More are drawn side by side, small.
@@ -62,7 +63,7 @@ pub(super) fn questions(
             let first_of_model = !drawn.contains(&(model, workload));
             drawn.push((model, workload));
             // Labels that differ in case or signs only share a slug.
-            let mut id = slug(&["q", model, workload, candidate]);
+            let mut id = anchor_of(&["q", model, workload, candidate]);
             while !ids.insert(id.clone()) {
                 id.push('x');
             }
@@ -109,7 +110,7 @@ pub(super) fn pooled(campaign: &CampaignReport) -> Vec<Question> {
             let anchored: Vec<(String, &Comparison)> = members
                 .into_iter()
                 .map(|c| {
-                    let base = slug(&["pooled", &c.model, &c.workload, &c.metric, &c.candidate]);
+                    let base = anchor_of(&["pooled", &c.model, &c.workload, &c.metric, &c.candidate]);
                     let mut anchor = base.clone();
                     while !anchors.insert(anchor.clone()) {
                         anchor.push('x');
@@ -118,7 +119,7 @@ pub(super) fn pooled(campaign: &CampaignReport) -> Vec<Question> {
                 })
                 .collect();
             Question {
-                id: slug(&["pooled", "q", model, workload, candidate]),
+                id: anchor_of(&["pooled", "q", model, workload, candidate]),
                 heading: format!(
                     "As one workload, {}: {candidate} against {baseline}",
                     cell(campaign, model, workload)
@@ -158,7 +159,7 @@ fn order_figures(
                     g.model == model && g.workload == workload && &g.metric == metric && !g.values.is_empty()
                 }),
             );
-            figure::run_order(site, &slug(&[id, "order", metric]), &members, &runs, ROOT, compact)
+            figure::run_order(site, &anchor_of(&[id, "order", metric]), &members, &runs, ROOT, compact)
         })
         .collect()
 }
@@ -170,7 +171,7 @@ pub(super) fn spreads(site: &Site<'_>, campaign: &CampaignReport, groups: &[&Gro
         .iter()
         .filter_map(|metric| {
             let members = arms(campaign, groups.iter().copied().filter(|g| &g.metric == metric));
-            figure::spread(site, &slug(&["spread", metric]), &members)
+            figure::spread(site, &anchor_of(&["spread", metric]), &members)
         })
         .collect()
 }

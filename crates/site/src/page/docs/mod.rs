@@ -10,10 +10,10 @@ mod render;
 
 use askama::Template;
 
-use super::draft::{Draft, DrawnPage, PageKind};
-use super::index::{Link, Site};
+use super::draft::{Draft, DrawnPage, PageKind, template_fault};
+use super::index::Site;
+use super::link::Link;
 use super::shell::Shell;
-use super::template_fault;
 use render::Text;
 
 /// A page of the manual.

@@ -17,8 +17,8 @@ pub(super) use self::requests::{MOST_STEPS, distribution, sequence, whole_series
 pub(super) use self::runs::{order_sentence, run_order, spread, stretches};
 pub(super) use self::telemetry::telemetry;
 
-use super::index::Link;
 use super::labels;
+use super::link::Link;
 use crate::chart::{Figure, Table};
 use sparkbench_verdict::report::Interval;
 

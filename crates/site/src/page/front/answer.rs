@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use super::super::index::{Site, SourceLink};
+use super::super::index::Site;
 use super::super::labels::{self, Badge};
+use super::super::link::SourceLink;
 use sparkbench_verdict::number::list;
 use sparkbench_verdict::report::{CampaignReport, HypothesisReport, Outcome, Sentence, lead_and_more};
 

@@ -3,8 +3,9 @@
 //! In:  reports of traps.  Out: plain values for templates.
 //! Not here: the pages of the traps (see `traps`).
 
-use super::super::index::{by_trap, overall, trap_href, worst};
+use super::super::index::{by_trap, overall, worst};
 use super::super::labels::{self, Badge, counted};
+use super::super::link::trap_href;
 use sparkbench_verdict::report::{CampaignReport, Severity, TrapReport, TrapStatus};
 use sparkbench_verdict::trap;
 

@@ -7,12 +7,12 @@
 
 use std::fmt::Write as _;
 
-use super::super::data::hex;
 use super::super::index::Site;
 use super::super::stamp;
 use super::super::{Page, history, labels};
 use crate::chart::xml;
 use sparkbench_model::{Correction, Instant};
+use sparkbench_text::hash::hash;
 
 /// The feed of the whole site.
 pub(crate) const PATH: &str = "feed.xml";
@@ -66,7 +66,7 @@ pub(crate) fn of_site(site: &Site<'_>) -> Page {
 
 /// Address of a correction on the page of versions. Stays when others are added.
 pub(crate) fn correction(campaign: &str, correction: &Correction) -> String {
-    let hash = hex([campaign, &correction.date, &correction.text].join("\n").as_bytes());
+    let hash = hash([campaign, &correction.date, &correction.text].join("\n").as_bytes());
     format!("correction-{}", hash.get(..8).unwrap_or_default())
 }
 
@@ -117,7 +117,7 @@ fn never() -> String {
 
 /// A name that follows from what it names: a UUID of version 8, whose digits are those of a hash.
 fn urn(of: &str) -> String {
-    let hash = hex(of.as_bytes());
+    let hash = hash(of.as_bytes());
     let part = |from: usize, to: usize| hash.get(from..to).unwrap_or_default();
     format!("urn:uuid:{}-{}-8{}-a{}-{}", part(0, 8), part(8, 12), part(13, 16), part(17, 20), part(20, 32))
 }

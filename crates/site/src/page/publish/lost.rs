@@ -5,10 +5,9 @@
 
 use askama::Template;
 
-use super::super::draft::{Draft, DrawnPage, PageKind};
+use super::super::draft::{Draft, DrawnPage, PageKind, template_fault};
 use super::super::index::Site;
 use super::super::shell::Shell;
-use super::super::template_fault;
 
 #[derive(Template)]
 #[template(path = "404.html")]

@@ -15,15 +15,6 @@ use super::index::Site;
 
 pub use version::{Earlier, Version};
 
-/// Address of the site, and its earlier content.
-#[derive(Debug, Clone, Default)]
-pub struct Publication {
-    /// The address that the site will have, with a slash at its end. Checked by [`base_url`]. Without one, pages say nothing that needs it.
-    pub base_url: Option<String>,
-    /// Versions that lie in the site's folder, the oldest first.
-    pub earlier: Vec<Earlier>,
-}
-
 /// An address as a site may have it: `https://` or `http://`, a host, no query and no fragment. It ends in a slash from here on.
 pub fn base_url(text: &str) -> Option<String> {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"))?;

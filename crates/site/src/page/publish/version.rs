@@ -13,10 +13,10 @@ use std::io::Write as _;
 use flate2::{Compression, GzBuilder};
 use serde::{Deserialize, Serialize};
 
-use super::super::Page;
-use super::super::data::hex;
-use super::super::index::Site;
+use super::super::file::{Download, Page};
 use sparkbench_text::error::Error;
+use sparkbench_text::hash::hash;
+use sparkbench_verdict::report::Analysis;
 
 /// Schema of the record of a version.
 pub(crate) const SCHEMA: &str = "sparkbench.version/1";
@@ -75,19 +75,17 @@ impl Version {
 }
 
 /// The record of a site whose files for machines are known. A version that was published before keeps its number.
-pub(crate) fn of_site(site: &Site<'_>) -> Version {
-    let sum = site.downloads.iter().find(|d| d.path == "data/analysis.json").map_or("", |d| d.sha256.as_str());
-    let earlier = &site.extras.publication.earlier;
+pub(crate) fn of(analysis: &Analysis, downloads: &[Download], earlier: &[Earlier]) -> Version {
+    let sum = downloads.iter().find(|d| d.path == "data/analysis.json").map_or("", |d| d.sha256.as_str());
     let known = earlier.iter().map(|e| &e.version).find(|v| v.analysis_sha256 == sum);
     let number = known.map_or_else(|| 1 + earlier.iter().map(|e| e.version.number).max().unwrap_or(0), |v| v.number);
-    let tool = &site.analysis.tool;
+    let tool = &analysis.tool;
     Version {
         schema: SCHEMA.into(),
         number,
         analysis_sha256: sum.to_owned(),
         tool: format!("{} {}", tool.name, tool.version),
-        campaigns: site
-            .analysis
+        campaigns: analysis
             .campaigns
             .iter()
             .map(|c| VersionCampaign {
@@ -102,8 +100,8 @@ pub(crate) fn of_site(site: &Site<'_>) -> Version {
 }
 
 /// True where this very version is in the site's folder: it is left as it was published.
-pub(crate) fn is_published(site: &Site<'_>, version: &Version) -> bool {
-    site.extras.publication.earlier.iter().any(|e| e.version.analysis_sha256 == version.analysis_sha256)
+pub(crate) fn is_published(earlier: &[Earlier], version: &Version) -> bool {
+    earlier.iter().any(|e| e.version.analysis_sha256 == version.analysis_sha256)
 }
 
 /// Its files: the report as one file, the analysis packed, the record, and the hashes of these.
@@ -123,7 +121,7 @@ pub(crate) fn freeze(version: &Version, report: Vec<u8>, analysis: &[u8]) -> Res
         Page::new(format!("{folder}/index.json"), record),
     ];
     let name = |page: &Page| page.path.rsplit('/').next().unwrap_or_default().to_owned();
-    let sums: String = pages.iter().map(|page| format!("{}  {}\n", hex(&page.bytes), name(page))).collect();
+    let sums: String = pages.iter().map(|page| format!("{}  {}\n", hash(&page.bytes), name(page))).collect();
     pages.push(Page::new(format!("{folder}/SHA256SUMS"), sums));
     Ok(pages)
 }

@@ -7,11 +7,10 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 
-use super::super::draft::{Draft, DrawnPage, PageKind};
+use super::super::draft::{Draft, DrawnPage, PageKind, template_fault};
 use super::super::index::Site;
 use super::super::labels::counted;
 use super::super::shell::Shell;
-use super::super::template_fault;
 use super::feed;
 use super::version::{Version, VersionCampaign};
 

@@ -10,10 +10,12 @@ use crate::page::campaign::arms;
 use crate::page::comparison::percent_decimals;
 use crate::page::figure::{self, FigureView};
 use crate::page::front;
-use crate::page::index::{Site, run_href, slug, trap_href};
+use crate::page::index::Site;
 use crate::page::labels;
+use crate::page::link::{run_href, trap_href};
 use crate::page::number::{self, decimals, ends, fixed, plain, signed};
 use sparkbench_model::within;
+use sparkbench_text::slug::anchor_of;
 use sparkbench_verdict::report::{CampaignReport, Comparison, Group, Interval, TrapStatus};
 
 /// From the page of a campaign to the site.
@@ -337,7 +339,7 @@ fn chart(site: &Site<'_>, campaign: &CampaignReport, words: &[&str], id: &str) -
     };
     let mut view = drawn.ok_or_else(|| nothing(kind))?;
     // The page may show the same figure once more. The box around its numbers needs a name of its own.
-    view.region = format!("{}, in the authors' words ({})", view.title, slug(&[id]));
+    view.region = format!("{}, in the authors' words ({})", view.title, anchor_of(&[id]));
     FigureOnly { figure: view }.render().map_err(|cause| Fault::new(format!("the chart cannot be shown: {cause}"), ""))
 }
 
