@@ -182,7 +182,7 @@ fn all_charts(values: &[f64], label: &str, arms: usize) -> Vec<(&'static str, Fi
         inner: pair(),
         margin: values.first().copied(),
         verdict: label(),
-        kind: [Kind::Slower, Kind::Faster, Kind::Equivalent, Kind::NotComparable][i % 4],
+        kind: [VerdictMark::Slower, VerdictMark::Faster, VerdictMark::Equivalent, VerdictMark::NotComparable][i % 4],
         href: href(),
     };
     let panels = vec![forest::Panel { heading: label(), rows: arms().map(row).collect() }];
@@ -427,7 +427,7 @@ fn rows_that_would_be_cut_to_the_same_text_are_told_apart_by_what_differs() {
         inner: None,
         margin: None,
         verdict: "slower".into(),
-        kind: Kind::Slower,
+        kind: VerdictMark::Slower,
         href: None,
     };
     let panels = vec![forest::Panel { heading: "Output".into(), rows: ["bf16", "fp8"].map(row).into() }];

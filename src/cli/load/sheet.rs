@@ -8,7 +8,7 @@ use serde_json::Value;
 use sparkbench_load::summary::cells::{self, Cell};
 use sparkbench_load::summary::{export, points};
 use sparkbench_site::chart::Sweep;
-use sparkbench_site::chart::sweep::{Line, Point};
+use sparkbench_site::chart::sweep::{SweepLine, SweepPoint};
 use sparkbench_site::page::loads::{self, LoadTable, Loads};
 use sparkbench_text::error::Error;
 
@@ -49,11 +49,16 @@ fn chart(cells: &[Cell]) -> Option<Sweep> {
     let (pointer, x_axis) = [("/settings/concurrency", "concurrency"), ("/settings/rate_req_s", "requests per second")]
         .into_iter()
         .find(|(pointer, _)| cells.iter().all(|cell| cell.across(pointer).is_some()))?;
-    let mut found: Vec<Point> = cells
+    let mut found: Vec<SweepPoint> = cells
         .iter()
         .filter_map(|cell| {
             let rate = cell.across("/output_throughput_tok_s")?;
-            Some(Point { x: cell.across(pointer)?.mean, y: rate.mean, n: cell.passes.len(), ..Point::default() })
+            Some(SweepPoint {
+                x: cell.across(pointer)?.mean,
+                y: rate.mean,
+                n: cell.passes.len(),
+                ..SweepPoint::default()
+            })
         })
         .collect();
     found.sort_by(|one, other| one.x.total_cmp(&other.x));
@@ -64,7 +69,7 @@ fn chart(cells: &[Cell]) -> Option<Sweep> {
         x_axis: x_axis.to_owned(),
         axis: "Output throughput".to_owned(),
         unit: "tok/s".to_owned(),
-        lines: vec![Line { label: "output throughput".to_owned(), points: found }],
+        lines: vec![SweepLine { label: "output throughput".to_owned(), points: found }],
         ..Sweep::default()
     })
 }

@@ -294,7 +294,7 @@ fn kind(inside: &str) -> &str {
 }
 
 /// Text as HTML, in an element or in a quoted attribute.
-pub(in crate::page) fn safe(text: &str) -> String {
+pub(super) fn safe(text: &str) -> String {
     text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
         match c {
             '<' => out.push_str("&lt;"),
