@@ -18,9 +18,9 @@
 mod gate;
 mod incoming;
 mod merge;
+mod messages;
 pub mod place;
 mod report;
-mod say;
 mod state;
 
 use std::collections::BTreeMap;
@@ -29,9 +29,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 pub use self::merge::Whole;
+use self::messages::{ToHead, ToMember};
 pub use self::place::Place;
 pub use self::report::{RankLine, Report};
-use self::say::{ToHead, ToMember};
 use self::state::{Inner, OVER, State};
 use super::order::Gate;
 use super::session::Live;
@@ -348,7 +348,7 @@ impl Ranks {
     pub fn tell(&self, live: &Live) {
         if let Side::Member(client) = &self.side {
             let number = self.state.with(|inner| inner.number);
-            client.say(ToHead::Heartbeat { number, beat: say::Heartbeat::of(live) }.value());
+            client.say(ToHead::Heartbeat { number, beat: messages::Heartbeat::of(live) }.value());
         }
     }
 

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use super::Called;
 use super::incoming::{self, Incoming};
+use super::messages::{Heartbeat, ToHead, ToMember};
 use super::report::Report;
-use super::say::{Heartbeat, ToHead, ToMember};
 use crate::order::Phase;
 use sparkbench_host::meet::{Clock, Event, Handler, Server};
 use sparkbench_host::net::{Ns, Waker, now};
