@@ -40,5 +40,5 @@ pub mod sweep;
 pub mod target;
 pub(crate) mod tokens;
 pub mod until;
+mod vocabulary;
 pub mod wire;
-mod words;

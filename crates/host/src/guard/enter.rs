@@ -17,8 +17,8 @@ use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::unistd::{chdir, setsid};
 
+use super::messages::{MadeInside, Refusal, Step};
 use super::root;
-use super::words::{MadeInside, Refusal, Step};
 use crate::{Job, MARKER, signals, time};
 
 /// Becomes the program. Returns only when that is impossible. The guard has been told why.

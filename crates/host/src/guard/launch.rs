@@ -20,7 +20,7 @@ use nix::sys::signal::Signal;
 use nix::sys::wait::WaitStatus;
 
 use super::lost::{self, Ending, Seen, Traces};
-use super::words::{News, Order};
+use super::messages::{News, Order};
 use super::{cgroup, ending, serve};
 use crate::{Closed, Ended, Job, Launched, MARKER, process, time};
 use sparkbench_text::error::{Error, Kind};

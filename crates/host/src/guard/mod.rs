@@ -18,12 +18,12 @@ mod ending;
 mod enter;
 mod launch;
 mod lost;
+mod messages;
 pub(super) mod paths;
 mod pump;
 mod root;
 mod serve;
 mod sweep;
-mod words;
 
 pub use enter::enter;
 pub use launch::launch;

@@ -14,8 +14,8 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 
+use super::messages::{News, Order};
 use super::serve::say;
-use super::words::{News, Order};
 
 /// Whether children are left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,7 +18,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::statvfs::{FsFlags, statvfs};
 use nix::unistd::{chdir, chroot};
 
-use super::words::Refusal;
+use super::messages::Refusal;
 use crate::mounts::mount_points;
 use crate::{Mount, Root};
 

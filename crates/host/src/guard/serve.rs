@@ -20,8 +20,8 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::wait::WaitStatus;
 
 use super::enter::output;
+use super::messages::{News, Order, Refusal, Step};
 use super::pump::{Pump, Reaped};
-use super::words::{News, Order, Refusal, Step};
 use super::{cgroup, ending, root};
 use crate::{Closed, Ended, Job, process, time};
 use sparkbench_text::error::Error;

@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use crate::words::WORDS;
+use crate::vocabulary::WORDS;
 use sparkbench_stats::random::Stream;
 
 /// A text and what it holds.

@@ -5,8 +5,8 @@
 //!
 //! The time of an event is the stamp of the read that completed it. It was taken before anything was parsed.
 
+use super::error_text;
 use super::hidden::Unseen;
-use super::words;
 use crate::order::{Chunk, ChunkKind, Order, Phase, Record, Sink, Status, Usage};
 use crate::wire::{Deltas, Event, EventStream, Fault, Fed, Head, Part, Response};
 use sparkbench_host::net::{Ns, Stamp};
@@ -229,7 +229,7 @@ impl Job {
     }
 
     fn keep(&mut self, body: &[u8]) {
-        let room = (if self.untyped { 4 * words::EXCERPT } else { BODY_KEPT }).saturating_sub(self.kept.len());
+        let room = (if self.untyped { 4 * error_text::EXCERPT } else { BODY_KEPT }).saturating_sub(self.kept.len());
         self.kept.extend_from_slice(&body[..body.len().min(room)]);
     }
 
@@ -265,7 +265,7 @@ impl Job {
             Ok(delta) => delta,
             Err(fault) => {
                 if event.name == b"error" {
-                    self.in_stream.get_or_insert_with(|| words::excerpt(event.data));
+                    self.in_stream.get_or_insert_with(|| error_text::excerpt(event.data));
                 } else {
                     self.fault = Some(fault.to_string());
                 }
@@ -325,7 +325,7 @@ impl Job {
         if let Some(error) = delta.error {
             self.in_stream.get_or_insert(error);
         } else if event.name == b"error" {
-            self.in_stream.get_or_insert_with(|| words::excerpt(event.data));
+            self.in_stream.get_or_insert_with(|| error_text::excerpt(event.data));
         }
         let lag = u32::try_from(stamp.lag().unwrap_or(0)).unwrap_or(u32::MAX);
         chunks.push(Chunk {

@@ -9,9 +9,9 @@
 use std::io;
 
 use super::answer::Job;
+use super::error_text;
 use super::flight::stamp_now;
 use super::pool::{Conn, Link, Stage};
-use super::words;
 use super::{Ends, Engine};
 use crate::order::Status;
 use crate::wire::{EventStream, Response};
@@ -69,7 +69,7 @@ impl Engine {
     /// There is no connection for a request.
     fn unconnected(&mut self, job: Option<Box<Job>>, status: Status, said: String, ends: &mut Ends<'_>) {
         match job {
-            None => self.refused = Some((status, words::clean(&self.veil, &said))),
+            None => self.refused = Some((status, error_text::clean(&self.veil, &said))),
             Some(job) if status == Status::Connect && job.retries > 0 => self.later(job),
             Some(job) => self.settle(job, &mut Vec::new(), status, Some(said), ends),
         }

@@ -23,6 +23,7 @@
 mod ahead;
 mod answer;
 mod connect;
+mod error_text;
 mod flight;
 mod flow;
 mod gather;
@@ -31,7 +32,6 @@ mod options;
 mod outcome;
 mod pool;
 mod report;
-mod words;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;

@@ -7,7 +7,7 @@
 //! never read. A message says what came, and where a person can do something about it, what.
 
 use super::answer::{Body, Job};
-use super::words;
+use super::error_text;
 use crate::order::Status;
 use sparkbench_archive::mask::Veil;
 
@@ -16,7 +16,7 @@ impl Job {
     pub(super) fn conclude(&mut self, ended: Status, veil: &Veil, authorized: bool) {
         let (status, error) = self.outcome(ended, authorized);
         self.record.status = status;
-        self.record.error = error.map(|error| words::clean(veil, &error)).filter(|error| !error.is_empty());
+        self.record.error = error.map(|error| error_text::clean(veil, &error)).filter(|error| !error.is_empty());
         self.unseen.settle(&mut self.record);
         if veil.is_empty() {
             return;
@@ -58,7 +58,7 @@ impl Job {
         if self.untyped && record.events == 0 && !record.done && record.bytes > 0 {
             return (
                 Status::Malformed,
-                Some(format!("the answer is not an event stream: \"{}\"", words::excerpt(&self.kept))),
+                Some(format!("the answer is not an event stream: \"{}\"", error_text::excerpt(&self.kept))),
             );
         }
         if record.pieces == 0 {
@@ -76,7 +76,7 @@ impl Job {
     }
 
     fn refusal(&self, code: u16, authorized: bool) -> String {
-        let said = words::message(&self.kept).unwrap_or_else(|| words::excerpt(&self.kept));
+        let said = error_text::message(&self.kept).unwrap_or_else(|| error_text::excerpt(&self.kept));
         let colon = if said.is_empty() { "" } else { ": " };
         match code {
             300..=399 => match &self.location {
@@ -108,11 +108,11 @@ impl Job {
                     "the server did not stream: it answered with one document of {kind}, despite \"stream\": true"
                 );
             }
-            if let Some(said) = words::message(&self.kept) {
+            if let Some(said) = error_text::message(&self.kept) {
                 return format!("the answer is {kind} instead of an event stream: {said}");
             }
         }
-        format!("the answer is {kind} instead of an event stream: \"{}\"", words::excerpt(&self.kept))
+        format!("the answer is {kind} instead of an event stream: \"{}\"", error_text::excerpt(&self.kept))
     }
 }
 

@@ -11,7 +11,7 @@
 //! or more). Nor do they agree for long in a cache of single tokens. Two runs with different nonces agree in all four words once in 69
 //! thousand million pairs.
 
-use crate::words::WORDS;
+use crate::vocabulary::WORDS;
 use sparkbench_stats::random::{Stream, job_base, mix};
 
 /// Words of a nonce.

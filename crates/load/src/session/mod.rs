@@ -11,18 +11,18 @@ pub(crate) mod follow;
 pub mod gauge;
 mod known;
 mod lengths;
-mod one;
+mod one_load;
 pub mod passes;
 mod recount;
 pub mod search;
-mod words;
+mod shown_settings;
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 pub use feed::CONVERSATIONS_FILE;
 pub use known::{Known, headers};
-pub use one::{Loaded, PREEMPTED, SUMMARY_FILE};
+pub use one_load::{Loaded, PREEMPTED, SUMMARY_FILE};
 
 use super::plan::lengths::LONGEST;
 use super::ranks::Ranks;

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use super::feed::{Feed, FeedSummary};
-use super::{Live, Session, words};
+use super::{Live, Session, shown_settings};
 use crate::calibrate::Calibration;
 use crate::certificate::{self, Evidence, STALL_MS};
 use crate::engine::{Control, Engine, EngineReport, Options, Progress};
@@ -124,7 +124,7 @@ impl Session<'_> {
             facts.url = self.target.shown();
             facts.model = Some(self.known.model.id.clone());
             facts.started_utc.clone_from(&started_utc);
-            facts.settings = words::settings(settings, &self.known, &ran.feed, &shown);
+            facts.settings = shown_settings::settings(settings, &self.known, &ran.feed, &shown);
             facts.planned = planned;
             facts.notes.clone_from(&self.known.notes);
             facts.notes.extend(ran.feed.notes());
