@@ -24,6 +24,7 @@ pub mod calibrate;
 pub(crate) mod certificate;
 pub mod chat;
 pub mod engine;
+mod live;
 pub mod matrix;
 pub mod order;
 pub mod plan;

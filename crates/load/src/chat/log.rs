@@ -23,6 +23,9 @@ use serde::{Deserialize, Serialize};
 use crate::order::{Phase, Record, Status, Usage};
 use sparkbench_host::net::Ns;
 
+/// Name of the file in the folder of a load.
+pub(crate) const CONVERSATIONS_FILE: &str = "conversations.jsonl";
+
 /// The part of a [`Record`] that a conversation keeps.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ended {

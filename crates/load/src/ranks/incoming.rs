@@ -7,7 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
 
-use crate::session::CONVERSATIONS_FILE;
+use crate::chat::log::CONVERSATIONS_FILE;
 use crate::store::{Stored, chunks};
 use sparkbench_archive::manifest::REQUESTS_FILE;
 use sparkbench_host::meet::Client;

@@ -11,10 +11,10 @@ use std::fs::OpenOptions;
 use std::io::{self, BufReader, Seek as _};
 use std::path::Path;
 
-use super::Ranks;
 use super::incoming::{Incoming, Part};
 use super::report::{RankLine, Report};
-use crate::session::CONVERSATIONS_FILE;
+use super::state::State;
+use crate::chat::log::CONVERSATIONS_FILE;
 use crate::store::Stored;
 use sparkbench_archive::manifest::REQUESTS_FILE;
 use sparkbench_host::meet::Clock;
@@ -31,20 +31,21 @@ pub struct Whole {
     pub broken: Option<String>,
 }
 
-/// Puts them together. `before` are the clocks before the load.
+/// Puts those of all `world` ranks together. `before` are the clocks before the load.
 pub(super) fn merge(
-    ranks: &Ranks,
+    state: &State,
+    world: u32,
     stored: &mut Stored,
     folder: &Path,
     own: Report,
     before: &BTreeMap<u32, Clock>,
 ) -> Result<Whole, Error> {
     let mut whole = Whole::default();
-    let own_host = ranks.state.with(|inner| inner.own_host.clone());
+    let own_host = state.with(|inner| inner.own_host.clone());
     whole.lines.push(line(0, own_host, &own));
     whole.reports.push((0, own));
-    for rank in 1..ranks.share.world {
-        let Some((host, report, unable, mut incoming, after)) = ranks.state.with(|inner| {
+    for rank in 1..world {
+        let Some((host, report, unable, mut incoming, after)) = state.with(|inner| {
             let peer = inner.peers.get_mut(&rank)?;
             let incoming = std::mem::take(&mut peer.incoming);
             Some((peer.host.clone(), peer.report.take(), peer.unable.clone(), incoming, peer.clock))
@@ -68,7 +69,7 @@ pub(super) fn merge(
         });
         whole.reports.push((rank, *report));
     }
-    whole.broken = ranks.broken().or_else(|| ranks.state.with(|inner| inner.stopped.clone()));
+    whole.broken = state.with(|inner| inner.broken.clone().or_else(|| inner.stopped.clone()));
     Ok(whole)
 }
 

@@ -7,8 +7,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::report::Report;
-use crate::session::Live;
+use crate::live::Live;
 use sparkbench_host::net::Ns;
+
+/// Settings of a load, from rank 0.
+#[derive(Debug)]
+pub struct Called {
+    pub name: String,
+    /// Its settings as a table of a suite.
+    pub table: String,
+    /// [`crate::settings::Settings::nonce`].
+    pub nonce: u64,
+}
 
 /// From rank 0.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

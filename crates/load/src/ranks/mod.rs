@@ -15,7 +15,6 @@
 //! The launcher places, starts and ends the processes. MPI itself is not linked. Its barrier says that all have arrived, but not when to
 //! begin. The library would also have to be the machine's own (docs/design/0015).
 
-mod gate;
 mod incoming;
 mod merge;
 mod messages;
@@ -29,12 +28,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 pub use self::merge::Whole;
+pub use self::messages::Called;
 use self::messages::{ToHead, ToMember};
 pub use self::place::Place;
 pub use self::report::{RankLine, Report};
-use self::state::{Inner, OVER, State};
-use super::order::Gate;
-use super::session::Live;
+use self::state::{Inner, OVER, State, level};
+use super::live::Live;
+use super::order::{Gate, Phase};
 use super::settings::{Settings, Share};
 use super::store::Stored;
 use super::suite;
@@ -75,16 +75,6 @@ pub fn join(ranks: Arc<Ranks>) {
 /// The others, where there are any.
 pub fn joined() -> Option<Arc<Ranks>> {
     JOINED.get().cloned()
-}
-
-/// Settings of a load, from rank 0.
-#[derive(Debug)]
-pub struct Called {
-    pub name: String,
-    /// Its settings as a table of a suite.
-    pub table: String,
-    /// [`Settings::nonce`].
-    pub nonce: u64,
 }
 
 impl Ranks {
@@ -320,7 +310,7 @@ impl Ranks {
 
     /// When parts of the load under way begin.
     pub fn gate(self: &Arc<Self>) -> Box<dyn Gate> {
-        Box::new(gate::Gates::new(Arc::clone(self)))
+        Box::new(Arc::clone(self))
     }
 
     /// The moment at which the measured part began, on the own clock.
@@ -402,7 +392,7 @@ impl Ranks {
         let before = self.state.with(|inner| inner.clocks());
         // A rank that has gone since keeps what was known of its clock.
         let _ = self.read_clocks(server, interrupted);
-        merge::merge(self, stored, folder, own, &before)
+        merge::merge(&self.state, self.share.world, stored, folder, own, &before)
     }
 
     /// Rank 0: ends the load under way everywhere, because someone asked for it.
@@ -429,6 +419,12 @@ impl Ranks {
             }
             Side::Member(client) => client.close(),
         }
+    }
+}
+
+impl Gate for Arc<Ranks> {
+    fn pass(&mut self, phase: Phase) -> Option<Ns> {
+        Ranks::pass(self, level(phase))
     }
 }
 

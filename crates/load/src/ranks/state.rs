@@ -8,9 +8,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use super::Called;
 use super::incoming::{self, Incoming};
-use super::messages::{Heartbeat, ToHead, ToMember};
+use super::messages::{Called, Heartbeat, ToHead, ToMember};
 use super::report::Report;
 use crate::order::Phase;
 use sparkbench_host::meet::{Clock, Event, Handler, Server};

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::recount::AnswerRecorder;
 use super::{Session, lengths};
 use crate::build::{self, Form, Maker};
+use crate::chat::log::CONVERSATIONS_FILE;
 use crate::chat::{ChatSource, Figures, Frame, Library, Parts};
 use crate::order::{Gate, Phase, Sink, Source};
 use crate::plan::{Plan, PlanInput};
@@ -19,9 +20,6 @@ use crate::settings::{Exact, Settings, Work};
 use crate::tokens::Counter;
 use sparkbench_host::net::{Ns, Waker};
 use sparkbench_text::error::Error;
-
-/// File of conversations in the folder of a load.
-pub const CONVERSATIONS_FILE: &str = "conversations.jsonl";
 
 /// See the module.
 pub(super) enum Feed {
