@@ -21,7 +21,7 @@ mod speed {
     use std::hint::black_box;
     use std::time::Instant;
 
-    use sparkbench::load::wire::{Deltas, EventStream, Part, Response};
+    use sparkbench::load::wire::{Deltas, EventStream, Response, ResponsePart};
 
     /// Events of one answer.
     const EVENTS: usize = 1_000;
@@ -115,7 +115,7 @@ mod speed {
                 let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
                 for piece in std::iter::once(&head[..]).chain(chunks.iter().map(String::as_bytes)) {
                     let fed = response.feed(black_box(piece), &mut |part| {
-                        if let Part::Body(body) = part {
+                        if let ResponsePart::Body(body) = part {
                             let read = stream.feed(body, &mut |event| {
                                 black_box(deltas.read(event.data).is_ok());
                             });

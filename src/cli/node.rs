@@ -120,9 +120,9 @@ fn listen(address: &str) -> Result<Listening, String> {
     Listening::start(address).map_err(|cause| format!("cannot listen at {address}: {cause}"))
 }
 
-fn rdma_listen(device: &str, seconds: &str) -> Result<rdma::Listening, String> {
+fn rdma_listen(device: &str, seconds: &str) -> Result<rdma::RdmaReceiver, String> {
     let seconds = seconds.parse().map_err(|_| format!("'{seconds}' is not a number of seconds"))?;
-    rdma::Listening::start(device, seconds).map_err(|cause| format!("{}: {cause}", rdma::PROGRAM))
+    rdma::RdmaReceiver::start(device, seconds).map_err(|cause| format!("{}: {cause}", rdma::PROGRAM))
 }
 
 fn rdma_measure(host: &dyn Host, device: &str, address: &str, port: &str, seconds: &str) -> Result<f64, String> {

@@ -85,7 +85,7 @@ fn every_token_of_the_mock_is_counted_and_its_times_are_those_it_wrote_down() {
     assert_eq!(found.itl_error_ms.n, REQUESTS * u64::from(TOKENS - 1));
     assert_eq!(found.chunk_error_ms.n, REQUESTS * u64::from(TOKENS));
     // How large an error is depends on what else the machine does (see `benches/README.md`). But nothing is there before it was sent.
-    let least = |spread: calibrate::Spread| spread.min.unwrap();
+    let least = |spread: calibrate::ErrorSpread| spread.min.unwrap();
     assert!(least(found.chunk_error_ms) >= -STAMP_MS, "a piece came before it was written: {found:?}");
     for whole in [found.ttft_error_ms, found.e2e_error_ms, found.user_ttft_error_ms] {
         assert_eq!(whole.n, REQUESTS);

@@ -1,6 +1,6 @@
 //! Reading a stream in any pieces, and what must hold whatever the bytes are. Used by the seeded tests and by the fuzz targets.
 
-use sparkbench::load::wire::{Delta, Deltas, EventStream, Fault, Fed, Part, Response};
+use sparkbench::load::wire::{Delta, Deltas, EventStream, Fault, Response, ResponsePart, ResponseProgress};
 
 /// What came of a stream: its events as name, data and size, and whether it ended in a fault of some kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,15 +54,15 @@ pub fn read_response<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Answer {
     let mut fed_before = 0;
     for piece in pieces {
         let fed = response.feed(piece, &mut |part| match part {
-            Part::Head(head) => answer.heads.push(format!("{head:?}")),
-            Part::Body(body) => {
+            ResponsePart::Head(head) => answer.heads.push(format!("{head:?}")),
+            ResponsePart::Body(body) => {
                 assert!(!body.is_empty() && !answer.heads.is_empty());
                 answer.body.extend_from_slice(body);
             }
         });
         match fed {
-            Ok(Fed::More) => fed_before += piece.len(),
-            Ok(Fed::Complete { used }) => {
+            Ok(ResponseProgress::More) => fed_before += piece.len(),
+            Ok(ResponseProgress::Complete { used }) => {
                 assert!(used <= piece.len());
                 assert_eq!(response.closed(), Ok(()));
                 answer.used = Some(fed_before + used);

@@ -20,7 +20,7 @@ const FAILS: Duration = Duration::from_millis(500);
 
 /// The side that receives. Dropping it ends it.
 #[derive(Debug)]
-pub struct Listening {
+pub struct RdmaReceiver {
     _program: Remote,
     /// Port that the other side connects to.
     pub port: u16,
@@ -33,7 +33,7 @@ fn argv(device: &str, port: u16, seconds: f64) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-impl Listening {
+impl RdmaReceiver {
     /// Starts it on a device of this machine.
     ///
     /// # Errors
@@ -98,6 +98,6 @@ mod tests {
 
     #[test]
     fn what_is_not_installed_is_an_error() {
-        assert!(Listening::start("mlx5_0", 1.0).is_err());
+        assert!(RdmaReceiver::start("mlx5_0", 1.0).is_err());
     }
 }

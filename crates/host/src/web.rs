@@ -1,6 +1,6 @@
 //! Queries over HTTP beside the load: models, health, token counts. Nothing here is timed.
 //!
-//! In:  an address, headers, how TLS is trusted.  Out: [`Answer`], whatever its status, or an error in plain words.
+//! In:  an address, headers, how TLS is trusted.  Out: [`HttpAnswer`], whatever its status, or an error in plain words.
 //! Not here: requests that are measured (see `load::engine`), what an answer means (see `load::server`).
 //!
 //! Redirects are not followed, because the load would then measure another server than the one that was named. No proxy from the environment
@@ -39,7 +39,7 @@ pub struct Tls {
 
 /// The answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct HttpAnswer {
     /// Status line's code.
     pub status: u16,
     /// `Content-Type` as given.
@@ -54,7 +54,7 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-impl Answer {
+impl HttpAnswer {
     /// Status 200 to 299.
     pub const fn ok(&self) -> bool {
         matches!(self.status, 200..=299)
@@ -140,7 +140,7 @@ impl Web {
     ///
     /// # Errors
     /// When no answer came. An answer of any status is an answer.
-    pub fn get(&self, path: &str, limit: Duration) -> Result<Answer, Error> {
+    pub fn get(&self, path: &str, limit: Duration) -> Result<HttpAnswer, Error> {
         let mut request = self.agent.get(self.url(path));
         for (name, value) in &self.headers {
             request = request.header(name, value);
@@ -153,7 +153,7 @@ impl Web {
     ///
     /// # Errors
     /// Like [`Web::get`].
-    pub fn post_json(&self, path: &str, body: &Value, limit: Duration) -> Result<Answer, Error> {
+    pub fn post_json(&self, path: &str, body: &Value, limit: Duration) -> Result<HttpAnswer, Error> {
         let mut request = self.agent.post(self.url(path)).header("Content-Type", "application/json");
         for (name, value) in &self.headers {
             request = request.header(name, value);
@@ -166,12 +166,17 @@ impl Web {
         format!("{}{path}", self.base)
     }
 
-    fn answer(&self, path: &str, limit: Duration, sent: Result<Response<Body>, ureq::Error>) -> Result<Answer, Error> {
+    fn answer(
+        &self,
+        path: &str,
+        limit: Duration,
+        sent: Result<Response<Body>, ureq::Error>,
+    ) -> Result<HttpAnswer, Error> {
         let mut response = sent.map_err(|error| self.explain(path, limit, error))?;
         let header = |name: &str| {
             response.headers().get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
         };
-        let answer = Answer {
+        let answer = HttpAnswer {
             status: response.status().as_u16(),
             content_type: header("content-type"),
             server: header("server"),
@@ -185,7 +190,7 @@ impl Web {
             .limit(BODY_MAX)
             .read_to_vec()
             .map_err(|error| self.explain(path, limit, error))?;
-        Ok(Answer { body, ..answer })
+        Ok(HttpAnswer { body, ..answer })
     }
 
     /// The failure in words, and its remedy.

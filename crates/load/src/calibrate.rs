@@ -36,7 +36,7 @@ const GRACE_S: f64 = 10.0;
 
 /// An error, ms: what the client says less what the server did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Spread {
+pub struct ErrorSpread {
     pub mean: Option<f64>,
     /// Median.
     pub p50: Option<f64>,
@@ -50,7 +50,7 @@ pub struct Spread {
     pub n: u64,
 }
 
-impl Spread {
+impl ErrorSpread {
     fn of(samples: Samples) -> Self {
         let Metric { mean, p50, p99, min, max, n, .. } = samples.metric(&definitions::READ_LAG, "");
         Self { mean, p50, p99, min, max, n }
@@ -67,17 +67,17 @@ pub struct Calibration {
     /// Requests of the client that the server does not know, and the other way round.
     pub unmatched: u64,
     /// From sending to the first generated piece.
-    pub ttft_error_ms: Spread,
+    pub ttft_error_ms: ErrorSpread,
     /// The same with the time of reading instead of the kernel's: what a client without it would have reported.
-    pub user_ttft_error_ms: Spread,
+    pub user_ttft_error_ms: ErrorSpread,
     /// Time per output token.
-    pub tpot_error_ms: Spread,
+    pub tpot_error_ms: ErrorSpread,
     /// Each gap between chunks, where both sides have as many.
-    pub itl_error_ms: Spread,
+    pub itl_error_ms: ErrorSpread,
     /// From sending to the last generated piece.
-    pub e2e_error_ms: Spread,
+    pub e2e_error_ms: ErrorSpread,
     /// Each chunk's time of arrival minus its time of sending: one way through the network stack.
-    pub chunk_error_ms: Spread,
+    pub chunk_error_ms: ErrorSpread,
     /// Mean of the read lag that the client states, over the mean time from sending a first token to reading it. 1 is agreement.
     pub read_lag_ratio: Option<f64>,
     /// Tokens that the server sent and the client did not count, or counted twice. Over complete answers.
@@ -92,7 +92,7 @@ impl Calibration {
     /// For the last line of a summary.
     pub fn sentence(&self) -> String {
         let figure = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
-        let of = |name: &str, spread: &Spread| {
+        let of = |name: &str, spread: &ErrorSpread| {
             let (what, tail) = if spread.p99.is_some() { ("p99", spread.p99) } else { ("max", spread.max) };
             format!("{name} mean {} {what} {}", figure(spread.mean), figure(tail))
         };
@@ -340,12 +340,12 @@ impl Join {
         let ratio = (self.taken.0 > 0.0).then(|| self.stated.0 / self.taken.0);
         Calibration {
             streams,
-            ttft_error_ms: Spread::of(self.ttft),
-            user_ttft_error_ms: Spread::of(self.user),
-            tpot_error_ms: Spread::of(self.tpot),
-            itl_error_ms: Spread::of(self.itl),
-            e2e_error_ms: Spread::of(self.e2e),
-            chunk_error_ms: Spread::of(self.chunk),
+            ttft_error_ms: ErrorSpread::of(self.ttft),
+            user_ttft_error_ms: ErrorSpread::of(self.user),
+            tpot_error_ms: ErrorSpread::of(self.tpot),
+            itl_error_ms: ErrorSpread::of(self.itl),
+            e2e_error_ms: ErrorSpread::of(self.e2e),
+            chunk_error_ms: ErrorSpread::of(self.chunk),
             read_lag_ratio: ratio,
             ..self.found
         }

@@ -1,6 +1,6 @@
 //! Was the client the limit? Named rules over the client's own measurements, and the certificate for every result.
 //!
-//! In:  [`Evidence`], plain numbers.  Out: [`Client`], the `client` of `sparkbench.load/1`.
+//! In:  [`Evidence`], plain numbers.  Out: [`ClientCertificate`], the `client` of `sparkbench.load/1`.
 //! Not here: taking the numbers (see `engine`, `store`, `host::net::usage`), the calibration itself (see `calibrate`).
 //!
 //! A server cannot be told from its client by their common result: a client that reads late reports a slow server. So the client is
@@ -111,7 +111,7 @@ pub(crate) struct Evidence {
 
 /// The `client` of `sparkbench.load/1`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Client {
+pub struct ClientCertificate {
     /// Whether the figures may be the client's own.
     pub limited: bool,
     /// Why: one sentence for each rule that fired.
@@ -231,10 +231,10 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 /// Applies every rule.
-pub(crate) fn judge(evidence: &Evidence, calibration: Option<Calibration>) -> Client {
+pub(crate) fn judge(evidence: &Evidence, calibration: Option<Calibration>) -> ClientCertificate {
     let fired: Vec<(&'static str, String)> =
         RULES.iter().filter_map(|(id, rule)| Some((*id, rule(evidence)?))).collect();
-    Client {
+    ClientCertificate {
         limited: !fired.is_empty(),
         rules: fired.iter().map(|(id, _)| (*id).to_owned()).collect(),
         because: fired.into_iter().map(|(_, why)| why).collect(),
@@ -265,15 +265,15 @@ pub(crate) fn judge(evidence: &Evidence, calibration: Option<Calibration>) -> Cl
 /// The certificate of several clients that made one load: one that is limited limits all. `schedule` and `read` are the lags over all
 /// requests. `steady` is what was wanted in flight and what was, where it is a closed loop.
 pub(crate) fn together(
-    clients: &[(u32, &Client)],
+    clients: &[(u32, &ClientCertificate)],
     schedule: Option<Lags>,
     read: Option<Lags>,
     wall_s: f64,
     steady: Option<(f64, f64)>,
-) -> Client {
-    let sum = |of: fn(&Client) -> f64| clients.iter().map(|(_, client)| of(client)).sum::<f64>();
-    let count = |of: fn(&Client) -> u64| clients.iter().map(|(_, client)| of(client)).sum::<u64>();
-    let known = |of: fn(&Client) -> Option<f64>| clients.iter().filter_map(move |(_, client)| of(client));
+) -> ClientCertificate {
+    let sum = |of: fn(&ClientCertificate) -> f64| clients.iter().map(|(_, client)| of(client)).sum::<f64>();
+    let count = |of: fn(&ClientCertificate) -> u64| clients.iter().map(|(_, client)| of(client)).sum::<u64>();
+    let known = |of: fn(&ClientCertificate) -> Option<f64>| clients.iter().filter_map(move |(_, client)| of(client));
     let mut rules: Vec<String> = Vec::new();
     let mut because: Vec<String> = Vec::new();
     for (rank, client) in clients {
@@ -291,7 +291,7 @@ pub(crate) fn together(
         }
     }
     let kernel = !clients.is_empty() && clients.iter().all(|(_, client)| client.clock == "kernel");
-    Client {
+    ClientCertificate {
         limited: !rules.is_empty(),
         because,
         rules,

@@ -93,7 +93,7 @@ impl Preset {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cell {
+pub struct MatrixCell {
     /// `128/1024`, `T5`, `c16`.
     pub name: String,
     /// Of one pass.
@@ -114,7 +114,7 @@ pub struct Skipped {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Cells {
     /// In the order in which they are run.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<MatrixCell>,
     /// Parts that do not fit.
     pub skipped: Vec<Skipped>,
 }
@@ -149,7 +149,7 @@ pub fn cells(preset: Preset, settings: &Settings, most: Option<u32>) -> Result<C
             requests: Some(settings.requests.unwrap_or(u64::from(concurrency).max(1) * PASSES_PER_SLOT)),
             ..settings.clone()
         };
-        found.cells.push(Cell { name, settings, passes: (WARMUP_PASSES, MEASURED_PASSES) });
+        found.cells.push(MatrixCell { name, settings, passes: (WARMUP_PASSES, MEASURED_PASSES) });
     };
     let lengths = |input: u32, output: u32| (Lengths::Fixed(input), Lengths::Fixed(output));
     match preset {

@@ -35,7 +35,7 @@ pub struct Asked {
 
 /// Place of a request in a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Turn {
+pub struct TurnPlace {
     /// Number of the conversation.
     pub conversation: u32,
     /// Number of the user's turn, from 0.
@@ -62,7 +62,7 @@ pub struct Order {
     /// Whether the answer's text is needed (conversations, audit).
     pub keep_text: bool,
     /// Its place in a conversation.
-    pub turn: Option<Turn>,
+    pub turn: Option<TurnPlace>,
 }
 
 /// Next step of a [`Source`].
@@ -251,7 +251,7 @@ pub struct Record {
     /// [`Order::phase`].
     pub phase: Phase,
     /// [`Order::turn`].
-    pub turn: Option<Turn>,
+    pub turn: Option<TurnPlace>,
     /// [`Order::request_id`].
     pub request_id: String,
     /// [`Order::asked`].

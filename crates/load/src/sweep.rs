@@ -1,6 +1,6 @@
 //! Several loads in sequence: a list of concurrencies or rates, or a search for the point of saturation.
 //!
-//! In:  the measurements at each value so far ([`Point`]).  Out: the next value ([`Search::next`]), and why it ended ([`Search::outcome`]).
+//! In:  the measurements at each value so far ([`SweepPoint`]).  Out: the next value ([`Search::next`]), and why it ended ([`Search::outcome`]).
 //! Not here: running a load, the cells of a matrix (see `matrix`).
 //!
 //! The search doubles until a value no longer pays. Then output throughput grows by less than 5 %, an SLO fails, or requests fail. Then it
@@ -32,7 +32,7 @@ const RATES: f64 = 1024.0;
 
 /// Measurement at one value.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
+pub struct SweepPoint {
     /// Concurrency, or requests per second.
     pub value: f64,
     /// Output tokens per second. Absent where the tokens are not known.
@@ -80,9 +80,9 @@ impl Limit {
 
 /// How a search ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Outcome {
+pub struct SearchOutcome {
     /// Greatest value that paid. Absent when not even the first did.
-    pub best: Option<Point>,
+    pub best: Option<SweepPoint>,
     /// Least value that did not, and why. Absent when the search came to its end before.
     pub limit: Option<(f64, Limit)>,
 }
@@ -129,7 +129,7 @@ impl Search {
     }
 
     /// The next value to measure. Nothing when the search is over.
-    pub fn next(&self, points: &[Point]) -> Option<f64> {
+    pub fn next(&self, points: &[SweepPoint]) -> Option<f64> {
         if points.len() >= POINTS_MOST {
             return None;
         }
@@ -153,16 +153,16 @@ impl Search {
     }
 
     /// Findings so far.
-    pub fn outcome(&self, points: &[Point]) -> Outcome {
+    pub fn outcome(&self, points: &[SweepPoint]) -> SearchOutcome {
         let (low, limit) = self.bracket(points);
-        Outcome { best: low.and_then(|low| points.iter().copied().find(|point| point.value == low)), limit }
+        SearchOutcome { best: low.and_then(|low| points.iter().copied().find(|point| point.value == low)), limit }
     }
 
     /// Greatest value that pays below the least that does not.
-    fn bracket(&self, points: &[Point]) -> (Option<f64>, Option<(f64, Limit)>) {
+    fn bracket(&self, points: &[SweepPoint]) -> (Option<f64>, Option<(f64, Limit)>) {
         let mut sorted = points.to_vec();
         sorted.sort_by(|a, b| a.value.total_cmp(&b.value));
-        let mut best: Option<Point> = None;
+        let mut best: Option<SweepPoint> = None;
         for point in sorted {
             if let Some(limit) = limit(&point, best.as_ref()) {
                 return (best.map(|best| best.value), Some((point.value, limit)));
@@ -174,7 +174,7 @@ impl Search {
 }
 
 /// Why a value does not pay after a smaller one that does.
-fn limit(point: &Point, before: Option<&Point>) -> Option<Limit> {
+fn limit(point: &SweepPoint, before: Option<&SweepPoint>) -> Option<Limit> {
     if point.failed > FAILED {
         return Some(Limit::Failed { share: point.failed });
     }
@@ -216,9 +216,9 @@ mod tests {
     use super::*;
 
     /// A server whose throughput grows to a ceiling.
-    fn server(value: f64, ceiling: f64) -> Point {
+    fn server(value: f64, ceiling: f64) -> SweepPoint {
         let throughput = 100.0 * value.min(ceiling);
-        Point {
+        SweepPoint {
             value,
             output_tok_s: Some(throughput),
             request_s: throughput / 100.0,
@@ -228,7 +228,7 @@ mod tests {
         }
     }
 
-    fn run(search: Search, measure: impl Fn(f64) -> Point) -> (Vec<f64>, Outcome) {
+    fn run(search: Search, measure: impl Fn(f64) -> SweepPoint) -> (Vec<f64>, SearchOutcome) {
         let mut points = Vec::new();
         while let Some(value) = search.next(&points) {
             points.push(measure(value));
@@ -256,13 +256,13 @@ mod tests {
 
     #[test]
     fn failures_and_objectives_end_it_too() {
-        let fails = |value: f64| Point { failed: if value > 23.0 { 0.2 } else { 0.0 }, ..server(value, 1e9) };
+        let fails = |value: f64| SweepPoint { failed: if value > 23.0 { 0.2 } else { 0.0 }, ..server(value, 1e9) };
         let (_, found) = run(Search::concurrencies(1024), fails);
         assert_eq!((found.best.unwrap().value, found.limit), (22.0, Some((24.0, Limit::Failed { share: 0.2 }))));
-        let slow = |value: f64| Point { slo_met: Some(value <= 3.3), ..server(value, 1e9) };
+        let slow = |value: f64| SweepPoint { slo_met: Some(value <= 3.3), ..server(value, 1e9) };
         let (_, found) = run(Search::rates(0.5, 100.0), slow);
         assert!((3.1..=3.3).contains(&found.best.unwrap().value) && matches!(found.limit, Some((_, Limit::Slo))));
-        let (asked, found) = run(Search::concurrencies(8), |value| Point { failed: 1.0, ..server(value, 8.0) });
+        let (asked, found) = run(Search::concurrencies(8), |value| SweepPoint { failed: 1.0, ..server(value, 8.0) });
         assert_eq!((asked, found.best), (vec![1.0], None));
     }
 

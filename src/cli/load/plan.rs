@@ -15,7 +15,7 @@ use crate::cli::{Outcome, print};
 use sparkbench_host::Host;
 use sparkbench_load::matrix::{self, Preset};
 use sparkbench_load::plan::{Plan, PlanInput};
-use sparkbench_load::session::passes::{Cell, point};
+use sparkbench_load::session::passes::{RepeatedLoad, point};
 use sparkbench_load::session::search::Searched;
 use sparkbench_load::session::{Session, Watcher, gauge};
 use sparkbench_load::settings::{Settings, Shape, Work};
@@ -34,7 +34,7 @@ pub(super) struct Loads {
 }
 
 enum Kind {
-    Cells(Vec<Cell>),
+    Cells(Vec<RepeatedLoad>),
     Matrix(Preset),
     Search(Search),
 }
@@ -59,14 +59,14 @@ impl Loads {
         } else if args.saturation {
             Kind::Search(Search::over(&shapes)?)
         } else if conversations {
-            Kind::Cells(vec![Cell::once("", settings.clone())])
+            Kind::Cells(vec![RepeatedLoad::once("", settings.clone())])
         } else {
             let several = shapes.len() > 1;
             let cell = |shape| {
                 let name = if several { point(&shape) } else { String::new() };
                 let mut settings = Settings { shape, requests: args.requests, ..settings.clone() };
                 bounded(&mut settings);
-                Cell::once(name, settings)
+                RepeatedLoad::once(name, settings)
             };
             Kind::Cells(shapes.into_iter().map(cell).collect())
         };
@@ -80,17 +80,17 @@ impl Loads {
     ///
     /// # Errors
     /// Of usage, when a matrix cannot be made of the options, or a search has no cells beforehand.
-    pub(super) fn cells(&self, most: Option<u64>) -> Result<(Vec<Cell>, Vec<String>), Error> {
+    pub(super) fn cells(&self, most: Option<u64>) -> Result<(Vec<RepeatedLoad>, Vec<String>), Error> {
         let (mut cells, skipped) = match &self.kind {
             Kind::Cells(cells) => (cells.clone(), Vec::new()),
             Kind::Matrix(preset) => {
                 let most = most.map(|most| u32::try_from(most).unwrap_or(u32::MAX));
                 let made = matrix::cells(*preset, &self.settings, most)?;
                 let skipped = made.skipped.iter().map(|cell| format!("{} is skipped: {}", cell.name, cell.because));
-                let cell = |cell: &matrix::Cell| Cell {
+                let cell = |cell: &matrix::MatrixCell| RepeatedLoad {
                     warmups: cell.passes.0,
                     passes: cell.passes.1,
-                    ..Cell::once(cell.name.clone(), cell.settings.clone())
+                    ..RepeatedLoad::once(cell.name.clone(), cell.settings.clone())
                 };
                 (made.cells.iter().map(cell).collect(), skipped.collect())
             }

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use sparkbench_load::summary::cells::{self, Cell};
+use sparkbench_load::summary::cells::{self, CellPasses};
 use sparkbench_load::summary::{export, points};
 use sparkbench_site::chart::Sweep;
 use sparkbench_site::chart::sweep::{SweepLine, SweepPoint};
@@ -45,7 +45,7 @@ pub(super) fn html(loads: &[(String, Value)]) -> Result<String, Error> {
 }
 
 /// Output tokens per second by concurrency, or by rate: of loads that differ in it.
-fn chart(cells: &[Cell]) -> Option<Sweep> {
+fn chart(cells: &[CellPasses]) -> Option<Sweep> {
     let (pointer, x_axis) = [("/settings/concurrency", "concurrency"), ("/settings/rate_req_s", "requests per second")]
         .into_iter()
         .find(|(pointer, _)| cells.iter().all(|cell| cell.across(pointer).is_some()))?;

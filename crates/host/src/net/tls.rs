@@ -54,9 +54,9 @@ impl From<io::Error> for Fault {
 
 /// Shared state of all connections to servers.
 #[derive(Debug, Clone)]
-pub struct Client(Arc<ClientConfig>);
+pub struct TlsClient(Arc<ClientConfig>);
 
-impl Client {
+impl TlsClient {
     /// Reads the authorities.
     ///
     /// # Errors

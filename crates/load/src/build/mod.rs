@@ -4,7 +4,7 @@
 //! Out: orders in the order of the plan, through a queue that the schedule takes them from.
 //! Not here: when they are sent (see `schedule`), the head of the request (see `wire`).
 //!
-//! The thread that sends and reads must never build text: the [`Maker`] does, on the thread of the [`Builder`].
+//! The thread that sends and reads must never build text: the [`Maker`] does, on the thread of the [`BodyBuilder`].
 
 mod form;
 mod queue;
@@ -18,7 +18,7 @@ pub(crate) use queue::start;
 use super::order::{Asked, Order, Phase};
 use super::plan::prompts::Ask;
 use super::plan::{Entry, Plan, PromptSpec};
-use super::schedule::{Built, request_id};
+use super::schedule::{BuiltOrder, request_id};
 use super::settings::Endpoint;
 use super::tokens::Recipe;
 use sparkbench_text::error::{Error, Place};
@@ -67,7 +67,7 @@ impl Maker {
     ///
     /// # Errors
     /// When the counter of tokens fails.
-    pub(crate) fn make(&mut self, entry: &Entry) -> Result<Built, Error> {
+    pub(crate) fn make(&mut self, entry: &Entry) -> Result<BuiltOrder, Error> {
         let mut body = String::with_capacity(self.form.before.len() + self.form.after.len() + 128 + self.text.len());
         body.push_str(&self.form.before);
         let isl_sent = match entry.prompt {
@@ -85,7 +85,7 @@ impl Maker {
             keep_text: self.form.keep_text && entry.phase == Phase::Measured,
             turn: None,
         });
-        Ok(Built { order, at: entry.at })
+        Ok(BuiltOrder { order, at: entry.at })
     }
 
     fn made(&mut self, entry: &Entry, body: &mut String) -> Result<Option<u32>, Error> {

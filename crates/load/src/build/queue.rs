@@ -1,6 +1,6 @@
 //! The thread that builds bodies, and the queue between it and the schedule.
 //!
-//! In:  a [`Maker`].  Out: [`Builder`], a [`Feed`].
+//! In:  a [`Maker`].  Out: [`BodyBuilder`], an [`OrderFeed`].
 //! Not here: what a body is made of (see [`super::form`]).
 //!
 //! The thread keeps a bounded number of bodies ready: at least two for each request
@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 
 use super::Maker;
 use crate::plan::Walk;
-use crate::schedule::{Built, Fed, Feed};
+use crate::schedule::{BuiltOrder, NextOrder, OrderFeed};
 use crate::settings::{Settings, Shape};
 use sparkbench_text::error::{Error, Kind};
 
@@ -32,7 +32,7 @@ struct Shared {
 
 #[derive(Default)]
 struct Queue {
-    ready: VecDeque<Built>,
+    ready: VecDeque<BuiltOrder>,
     bytes: usize,
     /// The thread rests until the half is gone: to be woken for each body would cost more than the body.
     full: bool,
@@ -51,7 +51,7 @@ impl Shared {
 }
 
 /// Gives what the thread has built. Dropping it ends the thread.
-pub(crate) struct Builder {
+pub(crate) struct BodyBuilder {
     shared: Arc<Shared>,
     most: usize,
     thread: Option<JoinHandle<()>>,
@@ -61,7 +61,11 @@ pub(crate) struct Builder {
 ///
 /// # Errors
 /// When no thread can be had.
-pub(crate) fn start(mut maker: Maker, settings: &Settings, wake: impl Fn() + Send + 'static) -> Result<Builder, Error> {
+pub(crate) fn start(
+    mut maker: Maker,
+    settings: &Settings,
+    wake: impl Fn() + Send + 'static,
+) -> Result<BodyBuilder, Error> {
     let at_once = match settings.shape {
         Shape::Closed { concurrency } => concurrency,
         Shape::Open { max_concurrency, .. } | Shape::Trace { max_concurrency, .. } => max_concurrency.unwrap_or(1024),
@@ -111,11 +115,11 @@ pub(crate) fn start(mut maker: Maker, settings: &Settings, wake: impl Fn() + Sen
         .name("bodies".to_owned())
         .spawn(work)
         .map_err(|error| Error::new(Kind::Workload, "cannot start a thread that builds requests").because(error))?;
-    Ok(Builder { shared, most, thread: Some(thread) })
+    Ok(BodyBuilder { shared, most, thread: Some(thread) })
 }
 
-impl Feed for Builder {
-    fn take(&mut self) -> Fed {
+impl OrderFeed for BodyBuilder {
+    fn take(&mut self) -> NextOrder {
         let mut queue = self.shared.lock();
         match queue.ready.pop_front() {
             Some(built) => {
@@ -126,21 +130,21 @@ impl Feed for Builder {
                     drop(queue);
                     self.shared.room.notify_one();
                 }
-                Fed::Order(built)
+                NextOrder::Order(built)
             }
             None if queue.done => match queue.failed.take() {
-                Some(error) => Fed::Failed(error),
-                None => Fed::End,
+                Some(error) => NextOrder::Failed(error),
+                None => NextOrder::End,
             },
             None => {
                 queue.dry = true;
-                Fed::Dry
+                NextOrder::Dry
             }
         }
     }
 }
 
-impl Drop for Builder {
+impl Drop for BodyBuilder {
     fn drop(&mut self) {
         let mut queue = self.shared.lock();
         queue.stop = true;
@@ -155,7 +159,7 @@ impl Drop for Builder {
 }
 
 #[cfg(test)]
-impl Builder {
+impl BodyBuilder {
     /// Bodies that are ready, once the thread rests.
     pub(super) fn resting(&self) -> Option<usize> {
         let queue = self.shared.lock();

@@ -8,7 +8,7 @@ use super::queue::READY_LEAST;
 use super::*;
 use crate::plan::PlanInput;
 use crate::plan::prompts::Prompts;
-use crate::schedule::{Fed, Feed};
+use crate::schedule::{NextOrder, OrderFeed};
 use crate::settings::{Cache, Exact, Lengths, Prefix, Settings, Shape, Work};
 
 fn settings() -> Settings {
@@ -139,10 +139,10 @@ fn the_thread_gives_the_plan_in_order_and_wakes_who_waits() {
     let mut seen = Vec::new();
     loop {
         match builder.take() {
-            Fed::Order(built) => seen.push(built.order.index),
-            Fed::Dry => std::thread::yield_now(),
-            Fed::End => break,
-            Fed::Failed(error) => panic!("{error}"),
+            NextOrder::Order(built) => seen.push(built.order.index),
+            NextOrder::Dry => std::thread::yield_now(),
+            NextOrder::End => break,
+            NextOrder::Failed(error) => panic!("{error}"),
         }
     }
     assert_eq!(seen, (0..302).collect::<Vec<_>>());
@@ -173,8 +173,8 @@ fn a_client_builds_its_own_share() {
     let mut seen = Vec::new();
     loop {
         match builder.take() {
-            Fed::Order(built) => seen.push(built.order.index),
-            Fed::Dry => std::thread::yield_now(),
+            NextOrder::Order(built) => seen.push(built.order.index),
+            NextOrder::Dry => std::thread::yield_now(),
             _ => break,
         }
     }

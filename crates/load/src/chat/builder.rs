@@ -1,6 +1,6 @@
 //! The thread that builds request bodies, records conversations and counts, so that the engine need not.
 //!
-//! In:  [`Task`]s from the source, in order.  Out: [`Built`] orders, lines of `conversations.jsonl`, [`Figures`].
+//! In:  [`Task`]s from the source, in order.  Out: [`BuiltTurn`] orders, lines of `conversations.jsonl`, [`Figures`].
 //! Not here: which conversation is next and when (see `source`), the words of a turn (see `library`).
 //!
 //! A conversation is kept as its serialised history. An answer is escaped once and appended, and then the next words of the user are
@@ -14,10 +14,10 @@ use std::sync::{Arc, OnceLock};
 
 use super::figures::{DEFINITION, Figures};
 use super::frame::{Frame, Limits, push_message};
-use super::library::{Library, Script, Turn as ScriptTurn};
-use super::log::{self, Ended, Head, Request, Why};
+use super::library::{Library, Script, UserTurn};
+use super::log::{self, ConversationHead, Ended, Request, Why};
 use super::texts::Texts;
-use crate::order::{Asked, Order, Turn};
+use crate::order::{Asked, Order, TurnPlace};
 use crate::settings::Conversations;
 use sparkbench_host::net::{Ns, Waker};
 use sparkbench_text::error::Error;
@@ -76,7 +76,7 @@ pub(crate) enum Then {
 
 /// A turn that is ready.
 #[derive(Debug)]
-pub(crate) struct Built {
+pub(crate) struct BuiltTurn {
     /// Number over all machines.
     pub conversation: u32,
     /// Turns of the user that it will have.
@@ -112,7 +112,7 @@ struct Live {
     answered_to: usize,
     requests: Vec<Request>,
     /// The turn that was built last.
-    said: ScriptTurn,
+    said: UserTurn,
     /// Tokens that the plan wants all user's turns so far to have. Absent for recorded words.
     planned: Option<u32>,
     /// Tokens of the live answers so far, by the server's count. Absent once it gave none.
@@ -122,7 +122,7 @@ struct Live {
 }
 
 /// Results of the thread.
-pub(crate) struct Outcome {
+pub(crate) struct ChatOutcome {
     /// Figures of the whole load.
     pub figures: Figures,
     /// The first line that could not be written.
@@ -130,7 +130,7 @@ pub(crate) struct Outcome {
 }
 
 /// See the module.
-pub(crate) struct Builder {
+pub(crate) struct TurnBuilder {
     setup: Setup,
     lives: BTreeMap<u32, Live>,
     figures: Figures,
@@ -138,7 +138,7 @@ pub(crate) struct Builder {
     error: Option<Error>,
 }
 
-impl Builder {
+impl TurnBuilder {
     /// With nothing begun.
     pub(crate) fn new(setup: Setup) -> Self {
         let lengths = if setup.texts.exact() { "counted" } else { "estimated" };
@@ -150,9 +150,9 @@ impl Builder {
     pub(crate) fn run(
         mut self,
         tasks: &Receiver<Task>,
-        built: &Sender<Built>,
+        built: &Sender<BuiltTurn>,
         waker: &Arc<OnceLock<Waker>>,
-    ) -> Outcome {
+    ) -> ChatOutcome {
         while let Ok(task) = tasks.recv() {
             if matches!(task, Task::Finish) {
                 break;
@@ -169,7 +169,7 @@ impl Builder {
     }
 
     /// One task. What it built.
-    pub(crate) fn work(&mut self, task: Task) -> Option<Built> {
+    pub(crate) fn work(&mut self, task: Task) -> Option<BuiltTurn> {
         match task {
             Task::Open { conversation, client } => {
                 self.open(conversation, client);
@@ -209,7 +209,7 @@ impl Builder {
             messages: Vec::new(),
             answered_to: 0,
             requests: Vec::new(),
-            said: ScriptTurn::default(),
+            said: UserTurn::default(),
             planned: (!self.setup.library.is_recorded()).then_some(0),
             answered: Some(0),
             counted: 0,
@@ -224,12 +224,12 @@ impl Builder {
         self.lives.insert(conversation, live);
     }
 
-    fn build(&mut self, conversation: u32) -> Built {
-        let nothing = Built { conversation, turns: 0, order: None };
+    fn build(&mut self, conversation: u32) -> BuiltTurn {
+        let nothing = BuiltTurn { conversation, turns: 0, order: None };
         let Some(live) = self.lives.get_mut(&conversation) else { return nothing };
         let texts = self.setup.texts.as_mut();
         let turns = live.script.turns;
-        let Some(said) = self.setup.library.say(&mut live.script, texts) else { return Built { turns, ..nothing } };
+        let Some(said) = self.setup.library.say(&mut live.script, texts) else { return BuiltTurn { turns, ..nothing } };
         live.answered_to = live.messages.len();
         push_message(&mut live.messages, "user", &said.user);
         let sum = |so_far: Option<u32>, more: Option<u32>| Some(so_far?.saturating_add(more?));
@@ -249,11 +249,11 @@ impl Builder {
                 exact: self.setup.frame.asks_exactly(limits),
             },
             keep_text: true,
-            turn: Some(Turn { conversation, turn, client: live.client }),
+            turn: Some(TurnPlace { conversation, turn, client: live.client }),
             ..Order::default()
         };
         live.said = said;
-        Built { conversation, turns, order: Some(Box::new(order)) }
+        BuiltTurn { conversation, turns, order: Some(Box::new(order)) }
     }
 
     fn ended(&mut self, conversation: u32, ended: &Ended, text: Option<Vec<u8>>) {
@@ -309,7 +309,7 @@ impl Builder {
             Why::Cut => self.figures.conversations.cut += 1,
         }
         let Some(out) = self.setup.log.as_mut() else { return };
-        let head = Head {
+        let head = ConversationHead {
             id: live.script.id,
             conversation,
             client: live.client,
@@ -332,7 +332,7 @@ impl Builder {
     }
 
     /// Closes what is still open. A line for each.
-    pub(crate) fn finish(mut self) -> Outcome {
+    pub(crate) fn finish(mut self) -> ChatOutcome {
         while let Some(conversation) = self.lives.keys().next().copied() {
             self.close(conversation, Why::Cut);
         }
@@ -342,7 +342,7 @@ impl Builder {
         if let Some(out) = self.setup.print.as_mut() {
             let _ = out.flush();
         }
-        Outcome { figures: self.figures, error: self.error }
+        ChatOutcome { figures: self.figures, error: self.error }
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) const TURNS_LISTED: usize = 32;
 
 /// Mean and spread of values that are not kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Spread {
+pub struct RunningSpread {
     /// Values.
     pub n: u64,
     /// Absent without a value.
@@ -33,7 +33,7 @@ pub struct Spread {
     squares: f64,
 }
 
-impl Spread {
+impl RunningSpread {
     /// Adds one (Welford).
     pub fn add(&mut self, value: f64) {
         let before = self.mean.unwrap_or_default();
@@ -97,13 +97,13 @@ pub struct TurnFigures {
     /// From 1. The last may stand for it and all later ones.
     pub turn: u32,
     /// Sent to first token, ms.
-    pub ttft_ms: Spread,
+    pub ttft_ms: RunningSpread,
     /// Input tokens by the server's count.
-    pub input_tokens: Spread,
+    pub input_tokens: RunningSpread,
     /// Of them, from the server's cache, where it says so.
-    pub cached_tokens: Spread,
+    pub cached_tokens: RunningSpread,
     /// Output tokens by the server's count.
-    pub output_tokens: Spread,
+    pub output_tokens: RunningSpread,
 }
 
 /// One client.
@@ -138,7 +138,7 @@ pub struct Figures {
     /// By number.
     pub clients: Vec<ClientFigures>,
     /// How long a client had to wait for its body to be built, ms. Only turns that had to wait.
-    pub built_late_ms: Spread,
+    pub built_late_ms: RunningSpread,
     /// Answers that were no UTF-8 and were repaired before they were carried over.
     pub answers_repaired: u64,
     /// `counted` by the model's tokenizer or `estimated`: the basis of the lengths that the plan asks for.
@@ -236,7 +236,7 @@ impl Figures {
             if let (Some(sent), Some(token)) = (ended.sent, ended.first_token) {
                 figures.ttft_ms.add(token.saturating_sub(sent) as f64 / 1e6);
             }
-            let add = |spread: &mut Spread, tokens: Option<u32>| {
+            let add = |spread: &mut RunningSpread, tokens: Option<u32>| {
                 if let Some(tokens) = tokens {
                     spread.add(f64::from(tokens));
                 }
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn mean_and_deviation_are_those_of_the_textbook() {
-        let mut spread = Spread::default();
+        let mut spread = RunningSpread::default();
         for value in [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0] {
             spread.add(value);
         }
@@ -266,7 +266,7 @@ mod tests {
     fn spreads_that_were_taken_apart_join_to_that_of_all() {
         let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
         let of = |values: &[f64]| {
-            let mut spread = Spread::default();
+            let mut spread = RunningSpread::default();
             values.iter().for_each(|value| spread.add(*value));
             spread
         };
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn what_was_never_seen_is_absent() {
-        let text = serde_json::to_value(Spread::default()).unwrap();
+        let text = serde_json::to_value(RunningSpread::default()).unwrap();
         assert_eq!(text, serde_json::json!({ "n": 0, "mean": null, "sd": null, "min": null, "max": null }));
     }
 }

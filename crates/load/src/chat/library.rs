@@ -76,7 +76,7 @@ pub struct Script {
 
 /// One turn of the user.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Turn {
+pub struct UserTurn {
     /// Everything that the message says.
     pub user: String,
     /// Tokens that the plan wants it to have. Absent for recorded words.
@@ -203,7 +203,7 @@ impl Library {
     }
 
     /// The next turn of a conversation. Absent when all have been said.
-    pub fn say(&self, script: &mut Script, texts: &mut dyn Texts) -> Option<Turn> {
+    pub fn say(&self, script: &mut Script, texts: &mut dyn Texts) -> Option<UserTurn> {
         if script.next >= script.turns {
             return None;
         }
@@ -224,7 +224,7 @@ impl Library {
         if let Words::Recorded(list) = &self.words {
             let said = list.get(script.number as usize)?.turns.get(at as usize)?;
             let osl = said.answer.as_ref().map(|answer| texts.count(answer).max(1));
-            return Some(Turn { user: head + &said.user, tokens: None, osl, recorded: said.answer.clone() });
+            return Some(UserTurn { user: head + &said.user, tokens: None, osl, recorded: said.answer.clone() });
         }
         if at == 0 {
             let own = self.own.draw(&mut script.stream, 0);
@@ -237,7 +237,7 @@ impl Library {
         // The nonces are words of the turn too. A turn has at least one word beside them.
         let taken = if at == 0 && self.nonce.is_some() { texts.count(NONCES) } else { 0 };
         self.words_of(script, isl.saturating_sub(taken).max(1), &mut head, texts);
-        Some(Turn { user: head, tokens: Some(planned), osl: Some(osl), recorded: None })
+        Some(UserTurn { user: head, tokens: Some(planned), osl: Some(osl), recorded: None })
     }
 
     /// The same words for every conversation.

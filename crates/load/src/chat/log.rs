@@ -158,7 +158,7 @@ impl Request {
 
 /// Text before the messages of a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Head {
+pub(crate) struct ConversationHead {
     /// Name of the conversation.
     pub id: String,
     /// Its number over all machines.
@@ -177,7 +177,12 @@ pub(crate) struct Head {
 ///
 /// # Errors
 /// When it cannot be written.
-pub(crate) fn write(out: &mut dyn Write, head: &Head, messages: &[u8], requests: &[Request]) -> std::io::Result<()> {
+pub(crate) fn write(
+    out: &mut dyn Write,
+    head: &ConversationHead,
+    messages: &[u8],
+    requests: &[Request],
+) -> std::io::Result<()> {
     let head = serde_json::to_string(head)?;
     out.write_all(head.strip_suffix('}').unwrap_or(&head).as_bytes())?;
     out.write_all(b",\"messages\":[")?;

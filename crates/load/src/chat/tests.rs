@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::log::{Head, Request, Why};
+use super::log::{ConversationHead, Request, Why};
 use super::*;
 use crate::order::{Next, Order, Phase, Record, Source, Status, Usage};
 use crate::settings::{Cache, ConversationInput, Conversations, Exact, Lengths, Sampling, Settings, Share, Work};
@@ -47,7 +47,7 @@ struct Message {
 #[derive(Deserialize)]
 struct Line {
     #[serde(flatten)]
-    head: Head,
+    head: ConversationHead,
     messages: Vec<Message>,
     requests: Vec<Request>,
 }

@@ -8,7 +8,7 @@
 use super::error_text;
 use super::hidden::Unseen;
 use crate::order::{Chunk, ChunkKind, Order, Phase, Record, Sink, Status, Usage};
-use crate::wire::{Deltas, Event, EventStream, Fault, Fed, Head, Part, Response};
+use crate::wire::{Deltas, Event, EventStream, Fault, Response, ResponseHead, ResponsePart, ResponseProgress};
 use sparkbench_host::net::{Ns, Stamp};
 
 /// Chunks that are handed to the sink at a time.
@@ -142,8 +142,8 @@ impl Job {
             self.record.first_byte = Some(stamp);
         }
         let fed = response.feed(bytes, &mut |part| match part {
-            Part::Head(head) => self.head(head, stamp),
-            Part::Body(body) => {
+            ResponsePart::Head(head) => self.head(head, stamp),
+            ResponsePart::Body(body) => {
                 self.record.bytes += body.len() as u64;
                 if self.fault.is_some() {
                     return;
@@ -166,7 +166,7 @@ impl Job {
             return Taken::Hopeless;
         }
         match fed {
-            Ok(Fed::Complete { used }) => {
+            Ok(ResponseProgress::Complete { used }) => {
                 self.record.end = Some(stamp);
                 if self.body == Body::Events {
                     let read = events.closed(&mut |event| self.event(&event, stamp, deltas, chunks, sink));
@@ -174,11 +174,11 @@ impl Job {
                 }
                 Taken::Complete { keep: self.keep_alive && used == bytes.len() }
             }
-            Ok(Fed::More) if self.body == Body::Other && self.record.bytes > BODY_MAX => {
+            Ok(ResponseProgress::More) if self.body == Body::Other && self.record.bytes > BODY_MAX => {
                 self.record.end = Some(stamp);
                 Taken::Hopeless
             }
-            Ok(Fed::More) => Taken::More,
+            Ok(ResponseProgress::More) => Taken::More,
             Err(fault) => {
                 self.record.end = Some(stamp);
                 // An alert of TLS is how such a server says that it understood nothing.
@@ -233,7 +233,7 @@ impl Job {
         self.kept.extend_from_slice(&body[..body.len().min(room)]);
     }
 
-    fn head(&mut self, head: &Head, stamp: Stamp) {
+    fn head(&mut self, head: &ResponseHead, stamp: Stamp) {
         let record = &mut self.record;
         record.headers = Some(stamp);
         record.http = Some(head.status);

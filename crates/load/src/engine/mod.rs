@@ -95,7 +95,7 @@ pub struct Engine {
     headers: Vec<(String, String)>,
     authorized: bool,
     veil: Veil,
-    tls: Option<tls::Client>,
+    tls: Option<tls::TlsClient>,
     addresses: Vec<SocketAddr>,
     /// The address that answered.
     settled: Option<usize>,
@@ -141,7 +141,7 @@ impl Engine {
             failed(&format!("the host '{}' has no address", target.host()), error)
                 .hint("check the spelling of --url, or give the number of the host")
         })?;
-        let tls = if target.tls() { Some(tls::Client::new(&options.trust)?) } else { None };
+        let tls = if target.tls() { Some(tls::TlsClient::new(&options.trust)?) } else { None };
         let mut headers = vec![
             ("accept".to_owned(), "text/event-stream".to_owned()),
             ("content-type".to_owned(), "application/json".to_owned()),

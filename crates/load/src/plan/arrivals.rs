@@ -117,7 +117,7 @@ impl Arrivals {
         }
         let block = i / BLOCK;
         let mut cursor =
-            Cursor { next: block * BLOCK, sum: self.sum_before(block), stream: Stream::new(self.base, block) };
+            ArrivalCursor { next: block * BLOCK, sum: self.sum_before(block), stream: Stream::new(self.base, block) };
         let mut time = 0;
         while cursor.next <= i {
             time = self.step(&mut cursor);
@@ -126,13 +126,13 @@ impl Arrivals {
     }
 
     /// A reader from arrival `i` on, which draws each gap once.
-    pub(crate) fn from(&self, i: u64) -> Cursor {
+    pub(crate) fn from(&self, i: u64) -> ArrivalCursor {
         if matches!(self.arrival, Arrival::Constant) {
-            return Cursor { next: i, sum: i as f64, stream: Stream::new(self.base, 0) };
+            return ArrivalCursor { next: i, sum: i as f64, stream: Stream::new(self.base, 0) };
         }
         let block = i / BLOCK;
         let mut cursor =
-            Cursor { next: block * BLOCK, sum: self.sum_before(block), stream: Stream::new(self.base, block) };
+            ArrivalCursor { next: block * BLOCK, sum: self.sum_before(block), stream: Stream::new(self.base, block) };
         while cursor.next < i {
             self.step(&mut cursor);
         }
@@ -140,7 +140,7 @@ impl Arrivals {
     }
 
     /// Time of the cursor's next arrival, nanoseconds from the start.
-    pub(crate) fn step(&self, cursor: &mut Cursor) -> u64 {
+    pub(crate) fn step(&self, cursor: &mut ArrivalCursor) -> u64 {
         if matches!(self.arrival, Arrival::Constant) {
             cursor.next += 1;
             return nanoseconds(self.growth.when((cursor.next - 1) as f64));
@@ -168,7 +168,7 @@ impl Arrivals {
 
 /// Position of a reader of arrivals.
 #[derive(Debug, Clone)]
-pub(crate) struct Cursor {
+pub(crate) struct ArrivalCursor {
     next: u64,
     sum: f64,
     stream: Stream,

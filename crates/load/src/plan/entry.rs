@@ -1,6 +1,6 @@
 //! One request of the plan, without its text.
 //!
-//! In:  nothing.  Out: [`Entry`], [`PromptSpec`], [`Head`].
+//! In:  nothing.  Out: [`Entry`], [`PromptSpec`], [`PromptHead`].
 //! Not here: which entry has which (see [`super::Plan`]), the words (see `text`).
 
 use super::text::Text;
@@ -31,7 +31,7 @@ pub enum PromptSpec {
     /// Made text behind a shared head.
     Made {
         /// Text before its own text.
-        head: Head,
+        head: PromptHead,
         /// Its own text.
         own: Text,
     },
@@ -41,7 +41,7 @@ pub enum PromptSpec {
 
 /// The shared head of a made prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Head {
+pub enum PromptHead {
     None,
     /// A text of a group, and its tokens.
     Group(Text, u32),

@@ -27,9 +27,9 @@ mod write;
 
 use std::sync::Arc;
 
-pub use entry::{Entry, Head, PromptSpec};
+pub use entry::{Entry, PromptHead, PromptSpec};
 pub use input::PlanInput;
-pub use text::{NONCE_WORDS, Purpose, Text, Writer, all_words};
+pub use text::{NONCE_WORDS, Purpose, Text, TextWriter, all_words};
 pub use walk::{Entries, Walk};
 
 use arrivals::Arrivals;
@@ -48,7 +48,7 @@ const DRAWN: u64 = 1_000_000;
 /// See the module.
 #[derive(Debug)]
 pub struct Plan {
-    writer: Writer,
+    writer: TextWriter,
     warmup: u64,
     primed: u64,
     measured: Option<u64>,
@@ -114,7 +114,7 @@ impl Plan {
             ]
         };
         Ok(Self {
-            writer: Writer::new(settings.seed, settings.nonce),
+            writer: TextWriter::new(settings.seed, settings.nonce),
             warmup: settings.warmup,
             primed,
             measured,
@@ -204,10 +204,10 @@ impl Plan {
                 let (isl, osl) = (draw(isl, self.bases.isl).max(1), draw(osl, self.bases.osl).max(1));
                 let groups = prefix.groups.max(1);
                 let group = (prefix.tokens > 0).then(|| (j % u64::from(groups)) as u32);
-                let head = group.map_or(Head::None, |group| {
+                let head = group.map_or(PromptHead::None, |group| {
                     // The warm-up has heads of its own: else it would prime those of the measured part.
                     let number = u64::from(group) + if warmup { 1 << 32 } else { 0 };
-                    Head::Group(Text { purpose: Purpose::Group, number, nonce: self.cold }, prefix.tokens)
+                    PromptHead::Group(Text { purpose: Purpose::Group, number, nonce: self.cold }, prefix.tokens)
                 });
                 entry(Some(isl), osl, group, PromptSpec::Made { head, own })
             }
@@ -220,7 +220,7 @@ impl Plan {
             }
             What::Trace(trace) => {
                 let (_, isl, osl) = trace.get(if warmup { j % trace.requests() } else { j })?;
-                let head = if warmup { Head::None } else { Head::Blocks(j, self.cold) };
+                let head = if warmup { PromptHead::None } else { PromptHead::Blocks(j, self.cold) };
                 entry(Some(isl), osl, None, PromptSpec::Made { head, own })
             }
         })
@@ -244,14 +244,14 @@ impl Plan {
 
     /// Writes the shared head of a made prompt behind what `out` holds, at most `budget` tokens of it. `words` says how many words make
     /// so many tokens. Returns the tokens it stands for. Heads of one group have the same bytes wherever the budget does not cut them.
-    pub fn write_head(&self, head: Head, budget: u32, words: &dyn Fn(u32) -> u32, out: &mut String) -> u32 {
+    pub fn write_head(&self, head: PromptHead, budget: u32, words: &dyn Fn(u32) -> u32, out: &mut String) -> u32 {
         match (head, &self.what) {
-            (Head::Group(text, tokens), _) => {
+            (PromptHead::Group(text, tokens), _) => {
                 let tokens = tokens.min(budget);
                 self.writer.write(text, words(tokens), out);
                 tokens
             }
-            (Head::Blocks(line, nonce), What::Trace(trace)) => {
+            (PromptHead::Blocks(line, nonce), What::Trace(trace)) => {
                 let mut left = budget;
                 for (place, hash) in trace.blocks(line).iter().enumerate() {
                     let tokens = BLOCK_TOKENS.min(left);

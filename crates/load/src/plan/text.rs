@@ -63,12 +63,12 @@ pub struct Text {
 
 /// Writes texts of one seed and one nonce.
 #[derive(Debug, Clone, Copy)]
-pub struct Writer {
+pub struct TextWriter {
     seed: u64,
     nonce: u64,
 }
 
-impl Writer {
+impl TextWriter {
     /// Of the settings' seed and nonce.
     pub const fn new(seed: u64, nonce: u64) -> Self {
         Self { seed, nonce }
@@ -140,7 +140,7 @@ mod tests {
         Text { purpose, number, nonce }
     }
 
-    fn made(writer: Writer, what: Text, words: u32) -> String {
+    fn made(writer: TextWriter, what: Text, words: u32) -> String {
         let mut out = String::new();
         writer.write(what, words, &mut out);
         out
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_text_has_so_many_words_and_begins_like_a_longer_one() {
-        let writer = Writer::new(42, 7);
+        let writer = TextWriter::new(42, 7);
         for nonce in [false, true] {
             let long = made(writer, text(Purpose::Measured, 3, nonce), 100);
             for words in [0, 1, 2, 4, 5, 11, 12, 99] {
@@ -167,12 +167,12 @@ mod tests {
 
     #[test]
     fn no_two_prompts_share_their_first_words_when_cold() {
-        let writer = Writer::new(42, 99);
+        let writer = TextWriter::new(42, 99);
         let heads: HashSet<String> =
             (0..20_000).map(|i| made(writer, text(Purpose::Measured, i, true), NONCE_WORDS)).collect();
         assert_eq!(heads.len(), 20_000);
         // Nor with an earlier run of the same seed.
-        let other = Writer::new(42, 100);
+        let other = TextWriter::new(42, 100);
         assert!((0..20_000).all(|i| !heads.contains(&made(other, text(Purpose::Measured, i, true), NONCE_WORDS))));
         // First words alone: as different as 512 words allow.
         let firsts: HashSet<String> = (0..20_000).map(|i| made(writer, text(Purpose::Measured, i, true), 1)).collect();
@@ -182,13 +182,13 @@ mod tests {
     #[test]
     fn a_nonce_changes_the_head_alone() {
         let (one, other) = (
-            made(Writer::new(1, 1), text(Purpose::Measured, 5, true), 40),
-            made(Writer::new(1, 2), text(Purpose::Measured, 5, true), 40),
+            made(TextWriter::new(1, 1), text(Purpose::Measured, 5, true), 40),
+            made(TextWriter::new(1, 2), text(Purpose::Measured, 5, true), 40),
         );
         let tail = |text: &str| text.split(' ').skip(4).map(str::to_owned).collect::<Vec<_>>();
         assert_ne!(one, other);
         assert_eq!(tail(&one), tail(&other));
-        assert_ne!(tail(&one), tail(&made(Writer::new(2, 1), text(Purpose::Measured, 5, true), 40)));
-        assert_ne!(tail(&one), tail(&made(Writer::new(1, 1), text(Purpose::Warmup, 5, true), 40)));
+        assert_ne!(tail(&one), tail(&made(TextWriter::new(2, 1), text(Purpose::Measured, 5, true), 40)));
+        assert_ne!(tail(&one), tail(&made(TextWriter::new(1, 1), text(Purpose::Warmup, 5, true), 40)));
     }
 }

@@ -6,7 +6,7 @@
 //! In an open loop the time of an entry is a sum over gaps. A single entry costs up to a thousand drawn gaps. A walk through the plan in
 //! order draws each gap once.
 
-use super::arrivals::Cursor;
+use super::arrivals::ArrivalCursor;
 use super::{Entry, Plan, Times};
 use crate::order::Phase;
 
@@ -14,7 +14,7 @@ use crate::order::Phase;
 #[derive(Debug)]
 pub struct Walk {
     next: u64,
-    cursor: Option<Cursor>,
+    cursor: Option<ArrivalCursor>,
 }
 
 impl Walk {

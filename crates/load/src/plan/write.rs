@@ -11,7 +11,7 @@ use std::io::{self, Write};
 
 use sha2::{Digest as _, Sha256};
 
-use super::{Entry, Head, Plan, PlanInput, PromptSpec};
+use super::{Entry, Plan, PlanInput, PromptHead, PromptSpec};
 use crate::order::Phase;
 use crate::settings::{Arrival, Cache, Lengths, Settings, Shape, Work};
 
@@ -75,8 +75,8 @@ impl Plan {
             PromptSpec::Made { head, own } => {
                 let _ = write!(line, r#","text":"{:016x}""#, self.writer.mark(own));
                 match head {
-                    Head::None => Ok(()),
-                    Head::Group(text, tokens) => {
+                    PromptHead::None => Ok(()),
+                    PromptHead::Group(text, tokens) => {
                         let group = entry.prefix_group.unwrap_or(0);
                         write!(
                             line,
@@ -84,7 +84,7 @@ impl Plan {
                             self.writer.mark(text)
                         )
                     }
-                    Head::Blocks(of, _) => write!(line, r#","blocks_of":{of}"#),
+                    PromptHead::Blocks(of, _) => write!(line, r#","blocks_of":{of}"#),
                 }
             }
             PromptSpec::Line(of, _) => write!(line, r#","line":{}"#, self.line(of).map_or(0, |given| given.number)),

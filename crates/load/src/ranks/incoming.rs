@@ -19,7 +19,7 @@ const PIECE: usize = 256 * 1024;
 /// Which file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Part {
+pub(super) enum RankFile {
     /// Rows from which the summary is counted.
     Rows = 0,
     /// `requests.jsonl`.
@@ -30,7 +30,7 @@ pub(super) enum Part {
     Conversations = 3,
 }
 
-impl Part {
+impl RankFile {
     /// All of them.
     pub(super) const ALL: [Self; 4] = [Self::Rows, Self::Requests, Self::Chunks, Self::Conversations];
 }
@@ -38,7 +38,7 @@ impl Part {
 /// Outcome of a rank so far.
 #[derive(Debug, Default)]
 pub(super) struct Incoming {
-    files: [Option<File>; Part::ALL.len()],
+    files: [Option<File>; RankFile::ALL.len()],
     failure: Option<io::Error>,
 }
 
@@ -62,7 +62,7 @@ impl Incoming {
     ///
     /// # Errors
     /// When not all of what came could be kept.
-    pub(super) fn file(&mut self, part: Part) -> Result<Option<File>, Error> {
+    pub(super) fn file(&mut self, part: RankFile) -> Result<Option<File>, Error> {
         match self.failure.take() {
             Some(cause) => Err(Error::archive("cannot keep what another rank measured")
                 .hint("free space on the disk of the archive. Without an archive, records are in TMPDIR or /tmp")
@@ -91,14 +91,16 @@ pub(super) fn of_load(number: u64, piece: &[u8]) -> Option<&[u8]> {
 /// When one cannot be read, or rank 0 is gone.
 pub(super) fn send(client: &Client, number: u64, stored: &mut Stored, folder: &Path) -> Result<(), Error> {
     let pieces = |part| Pieces { client, number, part };
-    let mut rows = BufWriter::with_capacity(PIECE, pieces(Part::Rows));
+    let mut rows = BufWriter::with_capacity(PIECE, pieces(RankFile::Rows));
     stored.rows.copy_to(&mut rows)?;
     rows.into_inner().map_err(|_| Error::new(Kind::Workload, "rank 0 left the load"))?;
-    for (part, name) in
-        [(Part::Requests, REQUESTS_FILE), (Part::Chunks, chunks::FILE), (Part::Conversations, CONVERSATIONS_FILE)]
-    {
+    for (part, name) in [
+        (RankFile::Requests, REQUESTS_FILE),
+        (RankFile::Chunks, chunks::FILE),
+        (RankFile::Conversations, CONVERSATIONS_FILE),
+    ] {
         let path = folder.join(name);
-        if part == Part::Conversations && !path.exists() {
+        if part == RankFile::Conversations && !path.exists() {
             continue;
         }
         let failed = |cause| Error::archive(format!("cannot send '{}' to rank 0", path.display())).because(cause);
@@ -112,7 +114,7 @@ pub(super) fn send(client: &Client, number: u64, stored: &mut Stored, folder: &P
 struct Pieces<'a> {
     client: &'a Client,
     number: u64,
-    part: Part,
+    part: RankFile,
 }
 
 impl Write for Pieces<'_> {
@@ -141,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_piece_of_another_load_is_none_of_this_one() {
-        let piece = [&7_u64.to_be_bytes()[..], &[Part::Chunks as u8], b"bytes"].concat();
+        let piece = [&7_u64.to_be_bytes()[..], &[RankFile::Chunks as u8], b"bytes"].concat();
         assert_eq!(of_load(7, &piece), Some(&[2, b'b', b'y', b't', b'e', b's'][..]));
         assert_eq!(of_load(8, &piece), None);
         assert_eq!(of_load(7, &piece[..5]), None);
@@ -157,12 +159,12 @@ mod tests {
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "files without a name");
         drop(folder);
         let mut text = String::new();
-        let mut file = incoming.file(Part::Requests).unwrap().unwrap();
+        let mut file = incoming.file(RankFile::Requests).unwrap().unwrap();
         std::io::Seek::rewind(&mut file).unwrap();
         std::io::Read::read_to_string(&mut file, &mut text).unwrap();
         assert_eq!(text, "one file");
-        assert!(incoming.file(Part::Conversations).unwrap().is_none());
+        assert!(incoming.file(RankFile::Conversations).unwrap().is_none());
         incoming.take(Path::new("/nonexistent"), 3, b"\x02chunks");
-        assert!(incoming.file(Part::Chunks).unwrap_err().to_string().contains("cannot keep"), "it is said once");
+        assert!(incoming.file(RankFile::Chunks).unwrap_err().to_string().contains("cannot keep"), "it is said once");
     }
 }

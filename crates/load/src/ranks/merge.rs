@@ -11,13 +11,13 @@ use std::fs::OpenOptions;
 use std::io::{self, BufReader, Seek as _};
 use std::path::Path;
 
-use super::incoming::{Incoming, Part};
-use super::report::{RankLine, Report};
-use super::state::State;
+use super::incoming::{Incoming, RankFile};
+use super::report::{RankLine, RankReport};
+use super::state::RanksState;
 use crate::chat::log::CONVERSATIONS_FILE;
 use crate::store::Stored;
 use sparkbench_archive::manifest::REQUESTS_FILE;
-use sparkbench_host::meet::Clock;
+use sparkbench_host::meet::ClockOffset;
 use sparkbench_text::error::Error;
 
 /// See the module.
@@ -26,19 +26,19 @@ pub struct Whole {
     /// Every rank, in order.
     pub lines: Vec<RankLine>,
     /// Reports of ranks that handed something in, in order of rank.
-    pub reports: Vec<(u32, Report)>,
+    pub reports: Vec<(u32, RankReport)>,
     /// Why it is not the whole load.
     pub broken: Option<String>,
 }
 
 /// Puts those of all `world` ranks together. `before` are the clocks before the load.
 pub(super) fn merge(
-    state: &State,
+    state: &RanksState,
     world: u32,
     stored: &mut Stored,
     folder: &Path,
-    own: Report,
-    before: &BTreeMap<u32, Clock>,
+    own: RankReport,
+    before: &BTreeMap<u32, ClockOffset>,
 ) -> Result<Whole, Error> {
     let mut whole = Whole::default();
     let own_host = state.with(|inner| inner.own_host.clone());
@@ -73,7 +73,7 @@ pub(super) fn merge(
     Ok(whole)
 }
 
-fn line(rank: u32, host: String, report: &Report) -> RankLine {
+fn line(rank: u32, host: String, report: &RankReport) -> RankLine {
     RankLine {
         rank,
         host,
@@ -87,20 +87,20 @@ fn line(rank: u32, host: String, report: &Report) -> RankLine {
     }
 }
 
-fn take_in(stored: &mut Stored, folder: &Path, incoming: &mut Incoming, report: &Report) -> Result<(), Error> {
+fn take_in(stored: &mut Stored, folder: &Path, incoming: &mut Incoming, report: &RankReport) -> Result<(), Error> {
     let unread = |cause: io::Error| Error::archive("cannot put together what the ranks measured").because(cause);
-    if let Some(mut rows) = incoming.file(Part::Rows)? {
+    if let Some(mut rows) = incoming.file(RankFile::Rows)? {
         rows.rewind().map_err(unread)?;
         let moved = stored.origin.wrapping_sub(report.origin);
         stored.rows.take_from(&mut BufReader::with_capacity(1 << 18, rows), |at| at.wrapping_add(moved))?;
     }
-    for (part, name) in [(Part::Requests, REQUESTS_FILE), (Part::Conversations, CONVERSATIONS_FILE)] {
+    for (part, name) in [(RankFile::Requests, REQUESTS_FILE), (RankFile::Conversations, CONVERSATIONS_FILE)] {
         if let Some(mut file) = incoming.file(part)? {
             let mut ours = OpenOptions::new().append(true).create(true).open(folder.join(name)).map_err(unread)?;
             file.rewind().and_then(|()| io::copy(&mut file, &mut ours)).map_err(unread)?;
         }
     }
-    if let Some(file) = incoming.file(Part::Chunks)? {
+    if let Some(file) = incoming.file(RankFile::Chunks)? {
         stored.take_blocks(file, report.failure.is_none())?;
     }
     report.tally.add_to(stored);

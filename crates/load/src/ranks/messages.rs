@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::report::Report;
+use super::report::RankReport;
 use crate::live::Live;
 use sparkbench_host::net::Ns;
 
@@ -54,7 +54,7 @@ pub(super) enum ToHead {
     /// How far I am.
     Heartbeat { number: u64, beat: Heartbeat },
     /// All my files were sent, and this is about them.
-    Report { number: u64, report: Box<Report> },
+    Report { number: u64, report: Box<RankReport> },
 }
 
 /// A load at one moment, on one rank.

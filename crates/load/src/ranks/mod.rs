@@ -31,8 +31,8 @@ pub use self::merge::Whole;
 pub use self::messages::Called;
 use self::messages::{ToHead, ToMember};
 pub use self::place::Place;
-pub use self::report::{RankLine, Report};
-use self::state::{Inner, OVER, State, level};
+pub use self::report::{RankLine, RankReport};
+use self::state::{Inner, OVER, RanksState, level};
 use super::live::Live;
 use super::order::{Gate, Phase};
 use super::settings::{Settings, Share};
@@ -54,7 +54,7 @@ const SETTLE_NS: Ns = 10_000_000_000;
 #[derive(Debug)]
 pub struct Ranks {
     share: Share,
-    state: Arc<State>,
+    state: Arc<RanksState>,
     side: Side,
 }
 
@@ -95,8 +95,8 @@ impl Ranks {
                 .because(cause)
         })?;
         if share.rank > 0 {
-            let state = Arc::new(State::default());
-            let handler = State::member_handler(&state);
+            let state = Arc::new(RanksState::default());
+            let handler = RanksState::member_handler(&state);
             let client = Client::connect(addresses, secret, (share.rank, share.world), PATIENCE, handler)?;
             let hello = ToHead::Hello { host: own_host.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
             client.say(hello.value());
@@ -112,8 +112,8 @@ impl Ranks {
 
     /// Rank 0, before the others have come.
     fn open(share: Share, address: SocketAddr, secret: Secret) -> Result<Self, Error> {
-        let state = Arc::new(State::default());
-        let server = Arc::new(Server::open(address, secret, share.world, State::head_handler(&state))?);
+        let state = Arc::new(RanksState::default());
+        let server = Arc::new(Server::open(address, secret, share.world, RanksState::head_handler(&state))?);
         state.serve_by(&server);
         Ok(Self { share, state, side: Side::Head(server) })
     }
@@ -360,7 +360,7 @@ impl Ranks {
     ///
     /// # Errors
     /// When a file cannot be read, or rank 0 is gone.
-    pub fn hand_in(&self, stored: &mut Stored, folder: &Path, report: Report) -> Result<(), Error> {
+    pub fn hand_in(&self, stored: &mut Stored, folder: &Path, report: RankReport) -> Result<(), Error> {
         let Side::Member(client) = &self.side else { return Ok(()) };
         let number = self.state.with(|inner| inner.number);
         incoming::send(client, number, stored, folder)?;
@@ -377,7 +377,7 @@ impl Ranks {
         &self,
         stored: &mut Stored,
         folder: &Path,
-        own: Report,
+        own: RankReport,
         interrupted: &dyn Fn() -> bool,
     ) -> Result<Whole, Error> {
         let Side::Head(server) = &self.side else { return Ok(Whole::default()) };

@@ -1,13 +1,13 @@
 //! A rank's report on its share of a load, beside the raw files.
 //!
-//! In:  the rank's own summary.  Out: [`Report`] for rank 0, [`RankLine`] for the summary of all.
+//! In:  the rank's own summary.  Out: [`RankReport`] for rank 0, [`RankLine`] for the summary of all.
 //! Not here: figures of the whole load (see `load::summary`).
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::certificate::Client;
+use crate::certificate::ClientCertificate;
 use crate::chat::Figures;
 use crate::store::Stored;
 use crate::summary::Summary;
@@ -16,7 +16,7 @@ use sparkbench_text::error::Error;
 
 /// See the module.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Report {
+pub struct RankReport {
     /// From where its files count, on its own clock.
     pub origin: Ns,
     /// Counts of what was stored.
@@ -32,14 +32,14 @@ pub struct Report {
     /// Delay of the first measured request, ns.
     pub first_late_ns: Option<i64>,
     /// Its certificate.
-    pub client: Client,
+    pub client: ClientCertificate,
     /// For conversations.
     pub figures: Option<Figures>,
     /// Why not all of it could be written.
     pub failure: Option<String>,
 }
 
-impl Report {
+impl RankReport {
     /// Of the summary of a share.
     pub fn of(summary: &Summary, stored: &Stored, first_late_ns: Option<i64>, failure: Option<&Error>) -> Self {
         Self {
@@ -134,5 +134,5 @@ pub struct RankLine {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
     /// Its certificate. Null where it handed nothing in.
-    pub client: Option<Client>,
+    pub client: Option<ClientCertificate>,
 }

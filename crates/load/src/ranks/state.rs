@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use super::incoming::{self, Incoming};
 use super::messages::{Called, Heartbeat, ToHead, ToMember};
-use super::report::Report;
+use super::report::RankReport;
 use crate::order::Phase;
-use sparkbench_host::meet::{Clock, Event, Handler, Server};
+use sparkbench_host::meet::{ClockOffset, Event, Handler, Server};
 use sparkbench_host::net::{Ns, Waker, now};
 
 /// Parts of a load that begin together, and one more.
@@ -43,7 +43,7 @@ pub(super) struct Peer {
     pub version: String,
     pub greeted: bool,
     pub gone: bool,
-    pub clock: Option<Clock>,
+    pub clock: Option<ClockOffset>,
     /// Inputs of its plan, or why it has none.
     pub ready: Option<Result<String, String>>,
     /// Why it is about to go, if it said so.
@@ -53,7 +53,7 @@ pub(super) struct Peer {
     pub level: u8,
     pub beat: Heartbeat,
     pub incoming: Incoming,
-    pub report: Option<Box<Report>>,
+    pub report: Option<Box<RankReport>>,
 }
 
 /// See the module.
@@ -114,7 +114,7 @@ impl Inner {
         }
     }
 
-    pub(super) fn clocks(&self) -> BTreeMap<u32, Clock> {
+    pub(super) fn clocks(&self) -> BTreeMap<u32, ClockOffset> {
         self.peers.iter().filter_map(|(rank, peer)| Some((*rank, peer.clock?))).collect()
     }
 
@@ -161,13 +161,13 @@ impl Inner {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct RanksState {
     inner: Mutex<Inner>,
     changed: Condvar,
     server: OnceLock<Weak<Server>>,
 }
 
-impl State {
+impl RanksState {
     /// Looks at it, or changes it.
     pub(super) fn with<T>(&self, look: impl FnOnce(&mut Inner) -> T) -> T {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,7 @@
 //! The schedule: which order is sent now.
 //!
-//! In:  a [`Plan`], orders as they are built ([`Feed`]), the time, the number of requests in flight.
-//! Out: a [`Source`] for the engine, at the end a [`Report`] and the requests that were due and never sent.
+//! In:  a [`Plan`], orders as they are built ([`OrderFeed`]), the time, the number of requests in flight.
+//! Out: a [`Source`] for the engine, at the end a [`ScheduleReport`] and the requests that were due and never sent.
 //! Not here: sockets (see `engine`), bodies (see `build`), conversations (see `chat`).
 //!
 //! Phases follow one another: the warm-up, the priming and the measured part. Each begins when everything before has been answered, so that
@@ -38,7 +38,7 @@ pub(crate) const CAPPED_SHARE: f64 = 0.05;
 
 /// An order, and when it is due, nanoseconds from the start of the measured part.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Built {
+pub(crate) struct BuiltOrder {
     /// The requests.
     pub order: Box<Order>,
     /// See [`super::plan::Entry::at`].
@@ -47,9 +47,9 @@ pub(crate) struct Built {
 
 /// Orders from the builder.
 #[derive(Debug)]
-pub(crate) enum Fed {
+pub(crate) enum NextOrder {
     /// The next order of the plan.
-    Order(Built),
+    Order(BuiltOrder),
     /// None yet. The poller is woken when there is.
     Dry,
     /// None any more.
@@ -59,14 +59,14 @@ pub(crate) enum Fed {
 }
 
 /// Gives the orders of the plan, one after another. Never waits.
-pub(crate) trait Feed: Send {
+pub(crate) trait OrderFeed: Send {
     /// The next one.
-    fn take(&mut self) -> Fed;
+    fn take(&mut self) -> NextOrder;
 }
 
 /// See the module.
 pub(crate) struct Scheduler {
-    feed: Box<dyn Feed>,
+    feed: Box<dyn OrderFeed>,
     plan: Arc<Plan>,
     share: Share,
     nonce: u64,
@@ -76,7 +76,7 @@ pub(crate) struct Scheduler {
     duration: Option<Ns>,
     before: usize,
     phase: Phase,
-    head: Option<Built>,
+    head: Option<BuiltOrder>,
     head_waited: bool,
     ended: bool,
     fault: Option<Error>,
@@ -103,7 +103,7 @@ struct Counts {
 
 /// How the schedule was kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Report {
+pub(crate) struct ScheduleReport {
     /// When the measured part began.
     pub start: Option<Ns>,
     /// Measured requests that were sent.
@@ -124,7 +124,7 @@ pub(crate) struct Report {
 
 impl Scheduler {
     /// Of the plan of the same settings.
-    pub(crate) fn new(settings: &Settings, plan: Arc<Plan>, feed: Box<dyn Feed>) -> Self {
+    pub(crate) fn new(settings: &Settings, plan: Arc<Plan>, feed: Box<dyn OrderFeed>) -> Self {
         let share = settings.share;
         let (limit, open, before) = match &settings.shape {
             Shape::Closed { concurrency } => (Growth::new(f64::from(*concurrency), settings.ramp), false, *concurrency),
@@ -167,7 +167,7 @@ impl Scheduler {
     }
 
     /// How the schedule was kept, if the load stopped at `stopped`.
-    pub(crate) fn report(&self, stopped: Ns) -> Report {
+    pub(crate) fn report(&self, stopped: Ns) -> ScheduleReport {
         let Counts { measured: sent, waited, starved, first, last, .. } = self.counts;
         let pace = |span: Option<Ns>, count: u64| {
             let seconds = span.filter(|span| *span > 0)? as f64 / 1e9;
@@ -178,7 +178,7 @@ impl Scheduler {
         let first_due = first.and_then(|(_, at)| at).or_else(|| self.unsent_due(stopped).next().map(|(_, at)| at));
         let last_due = last_missed.or(last.and_then(|(_, at)| at));
         let due = sent + missed;
-        Report {
+        ScheduleReport {
             start: self.start,
             sent,
             due: self.open.then_some(due),
@@ -225,16 +225,16 @@ impl Scheduler {
             return Ok(());
         }
         match self.feed.take() {
-            Fed::Order(built) => {
+            NextOrder::Order(built) => {
                 self.head = Some(built);
                 return Ok(());
             }
-            Fed::Dry => {
+            NextOrder::Dry => {
                 self.hungry = true;
                 return Err(deadline.map_or(Next::Wait, Next::At));
             }
-            Fed::End => {}
-            Fed::Failed(error) => self.fault = Some(error),
+            NextOrder::End => {}
+            NextOrder::Failed(error) => self.fault = Some(error),
         }
         self.ended = true;
         Err(Next::Done)

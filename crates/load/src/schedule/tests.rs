@@ -10,16 +10,16 @@ const S: Ns = 1_000_000_000;
 
 /// Gives the plan's entries as orders without bodies. Says it is dry as often as it is told to.
 struct Ready {
-    orders: VecDeque<Built>,
+    orders: VecDeque<BuiltOrder>,
     dry: VecDeque<bool>,
 }
 
-impl Feed for Ready {
-    fn take(&mut self) -> Fed {
+impl OrderFeed for Ready {
+    fn take(&mut self) -> NextOrder {
         if self.dry.pop_front() == Some(true) {
-            return Fed::Dry;
+            return NextOrder::Dry;
         }
-        self.orders.pop_front().map_or(Fed::End, Fed::Order)
+        self.orders.pop_front().map_or(NextOrder::End, NextOrder::Order)
     }
 }
 
@@ -31,7 +31,7 @@ fn scheduler(settings: &Settings, dry: &[bool]) -> Scheduler {
         .take(10_000)
         .map(|entry| {
             let order = Order { index: entry.index, phase: entry.phase, ..Order::default() };
-            Built { order: Box::new(order), at: entry.at }
+            BuiltOrder { order: Box::new(order), at: entry.at }
         })
         .collect();
     Scheduler::new(settings, plan, Box::new(Ready { orders, dry: dry.iter().copied().collect() }))

@@ -13,7 +13,7 @@ use super::prometheus::Snapshot;
 
 /// An engine that names itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Engine {
+pub enum InferenceEngine {
     Vllm,
     Sglang,
     /// trtllm-serve of TensorRT-LLM.
@@ -22,7 +22,7 @@ pub enum Engine {
     LlamaServer,
 }
 
-impl Engine {
+impl InferenceEngine {
     /// All of them.
     pub const ALL: &[Self] = &[Self::Vllm, Self::Sglang, Self::TrtllmServe, Self::LlamaServer];
 
@@ -158,7 +158,8 @@ impl Difference {
     /// Difference of two snapshots of one server.
     pub fn between(before: &Snapshot, after: &Snapshot) -> Self {
         let mut difference = Self::default();
-        let Some((engine, _)) = Engine::of_metrics(after).or_else(|| Engine::of_metrics(before)) else {
+        let Some((engine, _)) = InferenceEngine::of_metrics(after).or_else(|| InferenceEngine::of_metrics(before))
+        else {
             return difference;
         };
         let grown = |names: &Names| {
@@ -174,7 +175,7 @@ impl Difference {
             (difference.cache_hits, difference.cache_source) = (Some(hits), Some(name));
         }
         difference.hits_that_never_came(engine, before, after);
-        if engine == Engine::LlamaServer {
+        if engine == InferenceEngine::LlamaServer {
             // Its two counters part the prompt tokens: computed, and found. Every one was looked for.
             difference.cache_queries =
                 difference.prompt_tokens.zip(difference.cache_hits).map(|(computed, found)| computed + found);
@@ -183,10 +184,10 @@ impl Difference {
     }
 
     /// SGLang shows its counter of cached tokens only once there was one: with metrics switched on and none of them, there was none.
-    fn hits_that_never_came(&mut self, engine: Engine, before: &Snapshot, after: &Snapshot) {
+    fn hits_that_never_came(&mut self, engine: InferenceEngine, before: &Snapshot, after: &Snapshot) {
         const HITS: &str = "sglang:cached_tokens_total";
         let shown = before.of(HITS).chain(after.of(HITS)).next().is_some();
-        if engine == Engine::Sglang && !shown && self.prompt_tokens.is_some_and(|tokens| tokens > 0.0) {
+        if engine == InferenceEngine::Sglang && !shown && self.prompt_tokens.is_some_and(|tokens| tokens > 0.0) {
             (self.cache_hits, self.cache_source) = (Some(0.0), Some(HITS));
         }
     }

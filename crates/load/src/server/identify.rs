@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Engine, Served};
-use sparkbench_host::web::{Answer, Web};
+use super::{InferenceEngine, Served};
+use sparkbench_host::web::{HttpAnswer, Web};
 
 /// Identity as the server states it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
     /// The engine, where it names itself.
-    pub engine: Option<Engine>,
+    pub engine: Option<InferenceEngine>,
     /// Its version as it writes it.
     pub version: Option<String>,
     /// The `Server` header, e.g. `uvicorn`.
@@ -33,11 +33,11 @@ pub struct Identity {
 pub fn identify(web: &Web, models: &[Served], limit: Duration) -> Identity {
     let mut found = Identity::default();
     for owner in models.iter().filter_map(|model| model.owner.as_deref()) {
-        if let Some(engine) = Engine::of_owner(owner) {
+        if let Some(engine) = InferenceEngine::of_owner(owner) {
             found.is(engine, format!("owned_by: {owner}"));
         }
     }
-    let ask = |path: &str| web.get(path, limit).ok().filter(Answer::ok);
+    let ask = |path: &str| web.get(path, limit).ok().filter(HttpAnswer::ok);
     if let Some(answer) = ask("/version")
         && let Some(version) = text(&answer, &["version"])
     {
@@ -45,22 +45,22 @@ pub fn identify(web: &Web, models: &[Served], limit: Duration) -> Identity {
         found.version = Some(version);
         found.server = answer.server;
     }
-    if matches!(found.engine, None | Some(Engine::Sglang)) {
+    if matches!(found.engine, None | Some(InferenceEngine::Sglang)) {
         for path in ["/server_info", "/get_server_info"] {
             let Some(answer) = ask(path) else { continue };
             let Some(version) = text(&answer, &["version"]) else { continue };
-            found.is(Engine::Sglang, format!("{path}: {version}"));
+            found.is(InferenceEngine::Sglang, format!("{path}: {version}"));
             found.version = Some(version);
             found.context = number(&answer, &["context_length"]).or_else(|| number(&answer, &["max_req_input_len"]));
             found.server = found.server.take().or(answer.server);
             break;
         }
     }
-    if matches!(found.engine, None | Some(Engine::LlamaServer))
+    if matches!(found.engine, None | Some(InferenceEngine::LlamaServer))
         && let Some(answer) = ask("/props")
     {
         if let Some(build) = text(&answer, &["build_info"]) {
-            found.is(Engine::LlamaServer, format!("/props: {build}"));
+            found.is(InferenceEngine::LlamaServer, format!("/props: {build}"));
             found.version = Some(build);
         }
         found.context = number(&answer, &["default_generation_settings", "n_ctx"]);
@@ -70,14 +70,14 @@ pub fn identify(web: &Web, models: &[Served], limit: Duration) -> Identity {
         found.server = web.get("/v1/models", limit).ok().and_then(|answer| answer.server);
     }
     if found.server.as_deref() == Some("llama.cpp") {
-        found.is(Engine::LlamaServer, "Server: llama.cpp".to_owned());
+        found.is(InferenceEngine::LlamaServer, "Server: llama.cpp".to_owned());
     }
     found
 }
 
 impl Identity {
     /// Takes the first word. Another one later is kept as evidence alone.
-    fn is(&mut self, engine: Engine, because: String) {
+    fn is(&mut self, engine: InferenceEngine, because: String) {
         self.evidence.push(because);
         self.engine = self.engine.or(Some(engine));
     }
@@ -87,7 +87,7 @@ fn below<'a>(json: &'a Value, path: &[&str]) -> Option<&'a Value> {
     path.iter().try_fold(json, |json, key| json.get(key))
 }
 
-fn text(answer: &Answer, path: &[&str]) -> Option<String> {
+fn text(answer: &HttpAnswer, path: &[&str]) -> Option<String> {
     let json = answer.json()?;
     let text = below(&json, path)?.as_str()?.trim();
     // A line of a foreign server: bounded, and no control characters into the archive.
@@ -95,6 +95,6 @@ fn text(answer: &Answer, path: &[&str]) -> Option<String> {
     (!plain.is_empty()).then_some(plain)
 }
 
-fn number(answer: &Answer, path: &[&str]) -> Option<u64> {
+fn number(answer: &HttpAnswer, path: &[&str]) -> Option<u64> {
     below(&answer.json()?, path)?.as_u64().filter(|number| *number > 0)
 }

@@ -22,7 +22,7 @@ use sparkbench_host::web::Web;
 use sparkbench_text::error::{Error, Kind};
 
 pub use cache::CacheCheck;
-pub use counters::{Difference, Engine};
+pub use counters::{Difference, InferenceEngine};
 pub use identify::{Identity, identify};
 pub use scrape::{Scraped, Scraper};
 pub use tokens::Tokenize;

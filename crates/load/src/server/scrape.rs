@@ -15,7 +15,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::LIMIT;
-use super::counters::{Difference, Engine};
+use super::counters::{Difference, InferenceEngine};
 use super::prometheus::{self, Snapshot};
 use sparkbench_host::net::now;
 use sparkbench_host::web::Web;
@@ -69,11 +69,11 @@ impl Scraper {
     ///
     /// # Errors
     /// When the files cannot be written.
-    pub fn start(web: &Web, engine: Option<Engine>, folder: &Path, every: Duration) -> Result<Self, Error> {
+    pub fn start(web: &Web, engine: Option<InferenceEngine>, folder: &Path, every: Duration) -> Result<Self, Error> {
         let mut scraper =
             Self { web: web.clone(), folder: folder.to_owned(), scraped: Scraped::default(), running: None };
         let mut why = Vec::new();
-        for path in Engine::metrics_paths(engine) {
+        for path in InferenceEngine::metrics_paths(engine) {
             match ask(web, path) {
                 Ok((raw, snapshot)) => {
                     let failed = |cause: io::Error| unwritable(folder, cause);

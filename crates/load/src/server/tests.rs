@@ -129,23 +129,23 @@ fn engines_are_named_by_their_own_words_and_never_guessed() {
     let trt = r#"{"data":[{"id":"m","owned_by":"tensorrt_llm"}]}"#;
     let sglang = r#"{"data":[{"id":"m","owned_by":"sglang","max_model_len":4096}]}"#;
     let nobody = r#"{"data":[{"id":"m","owned_by":"me"}]}"#;
-    type Case<'a> = (&'a [(&'static str, u16, &'a str)], Option<Engine>, Option<&'a str>, Option<u64>);
+    type Case<'a> = (&'a [(&'static str, u16, &'a str)], Option<InferenceEngine>, Option<&'a str>, Option<u64>);
     let cases: [Case<'_>; 5] = [
         (
             &[("/v1/models", 200, VLLM_MODELS), ("/version", 200, r#"{"version":"0.19.1"}"#)],
-            Some(Engine::Vllm),
+            Some(InferenceEngine::Vllm),
             Some("0.19.1"),
             None,
         ),
         (
             &[("/v1/models", 200, trt), ("/version", 200, r#"{"version":"1.3.0rc13"}"#)],
-            Some(Engine::TrtllmServe),
+            Some(InferenceEngine::TrtllmServe),
             Some("1.3.0rc13"),
             None,
         ),
         (
             &[("/v1/models", 200, sglang), ("/get_server_info", 200, r#"{"version":"0.5.9","context_length":4096}"#)],
-            Some(Engine::Sglang),
+            Some(InferenceEngine::Sglang),
             Some("0.5.9"),
             Some(4096),
         ),
@@ -154,7 +154,7 @@ fn engines_are_named_by_their_own_words_and_never_guessed() {
                 ("/v1/models", 200, llama),
                 ("/props", 200, r#"{"build_info":"b8123-abc","default_generation_settings":{"n_ctx":8192}}"#),
             ],
-            Some(Engine::LlamaServer),
+            Some(InferenceEngine::LlamaServer),
             Some("b8123-abc"),
             Some(8192),
         ),
@@ -353,7 +353,7 @@ fn a_server_without_metrics_is_said_and_is_no_error() {
     assert!(!inside.exists(), "no empty files");
     // Reading it there would take the iterations away from whoever looks at them.
     let trt = stage(&[("/metrics", 200, "[]"), ("/prometheus/metrics", 200, "trtllm_prompt_tokens_total 1\n")]);
-    let found = Scraper::start(&trt.web, Some(Engine::TrtllmServe), &inside, EVERY).unwrap().stop().unwrap();
+    let found = Scraper::start(&trt.web, Some(InferenceEngine::TrtllmServe), &inside, EVERY).unwrap().stop().unwrap();
     assert_eq!(found.path.as_deref(), Some("/prometheus/metrics"));
     assert!(trt.asked.lock().unwrap().iter().all(|text| text.starts_with("GET /prometheus/metrics ")));
 }

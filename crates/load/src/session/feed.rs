@@ -34,7 +34,7 @@ pub(super) enum Feed {
         /// How lengths were made, and what the input lacked.
         made: Vec<String>,
         /// Known once the engine is done.
-        report: Option<schedule::Report>,
+        report: Option<schedule::ScheduleReport>,
     },
     /// Turns of conversations.
     Chat {

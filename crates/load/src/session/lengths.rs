@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::Session;
 use crate::chat::{CountedText, Estimate, Texts};
-use crate::plan::{Plan, Purpose, Text, Writer};
+use crate::plan::{Plan, Purpose, Text, TextWriter};
 use crate::settings::{Endpoint, Settings, Work};
 use crate::tokens::{Counter, Gauge, Local, Origin, Recipe, Server, Words};
 use sparkbench_stats::random::Stream;
@@ -37,7 +37,7 @@ pub(super) fn recipe(session: &Session<'_>, settings: &Settings, plan: &Plan) ->
         return Ok((recipe.clone(), words(recipe)));
     }
     let gauge =
-        Gauge::take(Writer::new(settings.seed, settings.nonce), &mut |text| Ok(asked(session, settings, text)))?;
+        Gauge::take(TextWriter::new(settings.seed, settings.nonce), &mut |text| Ok(asked(session, settings, text)))?;
     let counter = counter(session, settings)?;
     let recipe = Recipe::new(counter, gauge.as_ref())?;
     let sentence = words(&recipe);
@@ -52,7 +52,7 @@ pub(super) fn recipe(session: &Session<'_>, settings: &Settings, plan: &Plan) ->
 pub(super) fn texts(session: &Session<'_>, settings: &Settings) -> Result<(Box<dyn Texts>, String), Error> {
     match local(settings)? {
         Some(counter) => {
-            let writer = Writer::new(settings.seed, settings.nonce);
+            let writer = TextWriter::new(settings.seed, settings.nonce);
             Ok((
                 Box::new(Counted { counter, writer }),
                 "lengths of generated turns are counted by the given tokenizer".to_owned(),
@@ -134,7 +134,7 @@ fn words(recipe: &Recipe) -> String {
 /// Texts of conversations by a tokenizer.
 struct Counted {
     counter: Arc<dyn Counter>,
-    writer: Writer,
+    writer: TextWriter,
 }
 
 impl Counted {

@@ -14,7 +14,7 @@ use super::{Live, Session, shown_settings};
 use crate::calibrate::Calibration;
 use crate::certificate::{self, Evidence, STALL_MS};
 use crate::engine::{Control, Engine, EngineReport, Options, Progress};
-use crate::ranks::{Report, Whole};
+use crate::ranks::{RankReport, Whole};
 use crate::server::cache::PromiseOutcome;
 use crate::server::{CacheCheck, Scraped, Scraper, scrape};
 use crate::settings::{Cache, Settings, Shape, Share, Work};
@@ -164,7 +164,7 @@ impl Session<'_> {
         // Before anything of it goes to rank 0, which may have been given another key.
         summary.hide(veil);
         if let Some(ranks) = &self.ranks {
-            let report = Report::of(&summary, &stored, first_late_ns, failure.as_ref());
+            let report = RankReport::of(&summary, &stored, first_late_ns, failure.as_ref());
             if let Some(facts) = all_facts.filter(|_| failure.is_none()) {
                 let whole = ranks.gather(&mut stored, folder, report, &|| self.interrupted());
                 match whole.and_then(|whole| count_all(facts, &mut stored, whole, evidence.wall_s, &summary)) {

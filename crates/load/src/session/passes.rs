@@ -1,6 +1,6 @@
 //! Several loads against one server: the points of a sweep or the cells of a matrix, each in several passes.
 //!
-//! In:  [`Cell`]s in their order.  Out: [`Loaded`] for each measured pass.
+//! In:  [`RepeatedLoad`]s in their order.  Out: [`Loaded`] for each measured pass.
 //! Not here: which cells there are (see `cli::load`, `suite`, `matrix`), one load (see `one`).
 //!
 //! Every pass has its own nonce. The plan of a cell is the same each time. Without a nonce the first pass would have filled the cache for
@@ -15,7 +15,7 @@ use sparkbench_text::error::Error;
 
 /// One load of several.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cell {
+pub struct RepeatedLoad {
     /// Name, e.g. `c8` or `isl1024-osl128`. Empty for the only one.
     pub name: String,
     pub settings: Settings,
@@ -27,7 +27,7 @@ pub struct Cell {
     pub calibration: Option<Calibration>,
 }
 
-impl Cell {
+impl RepeatedLoad {
     /// One measured pass.
     pub fn once(name: impl Into<String>, settings: Settings) -> Self {
         Self { name: name.into(), settings, warmups: 0, passes: 1, calibration: None }
@@ -45,7 +45,12 @@ impl Session<'_> {
     ///
     /// # Errors
     /// Like [`Session::load`]. The first error ends it.
-    pub fn all(&self, cells: &[Cell], folder: &Path, keep_on: &dyn Fn(&Loaded) -> bool) -> Result<Vec<Loaded>, Error> {
+    pub fn all(
+        &self,
+        cells: &[RepeatedLoad],
+        folder: &Path,
+        keep_on: &dyn Fn(&Loaded) -> bool,
+    ) -> Result<Vec<Loaded>, Error> {
         let began = self.host.utc().0.cast_unsigned();
         let alone = cells.len() == 1 && cells.iter().all(|cell| cell.warmups == 0 && cell.passes == 1);
         let mut loaded = Vec::new();

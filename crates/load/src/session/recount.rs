@@ -14,14 +14,14 @@ use std::thread::JoinHandle;
 
 use crate::order::{Next, Phase, Record, Source};
 use crate::schedule::Scheduler;
-use crate::tokens::{Counter, Row, audit};
+use crate::tokens::{AuditRow, Counter, audit};
 use sparkbench_host::net::Ns;
 use sparkbench_text::error::{Error, Kind};
 
 /// A schedule whose answers are kept.
 pub(super) struct AnswerRecorder {
     scheduler: Box<Scheduler>,
-    sender: Option<Sender<(Row, bool, Vec<u8>)>>,
+    sender: Option<Sender<(AuditRow, bool, Vec<u8>)>>,
     thread: Option<JoinHandle<io::Result<Texts>>>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct AnswerRecorder {
 struct Texts {
     file: File,
     /// Whether the end token is among the server's count: it is where the model stopped by itself, and it is never sent as text.
-    rows: Vec<(Row, bool, u32)>,
+    rows: Vec<(AuditRow, bool, u32)>,
 }
 
 impl AnswerRecorder {
@@ -93,7 +93,7 @@ impl AnswerRecorder {
     }
 }
 
-fn write(file: File, answers: &Receiver<(Row, bool, Vec<u8>)>) -> io::Result<Texts> {
+fn write(file: File, answers: &Receiver<(AuditRow, bool, Vec<u8>)>) -> io::Result<Texts> {
     let mut writer = BufWriter::new(&file);
     let mut rows = Vec::new();
     for (row, ended, text) in answers {
@@ -114,7 +114,7 @@ impl Source for AnswerRecorder {
         // Reasoning is counted by the server and not kept.
         let whole = record.phase == Phase::Measured && record.status.answered() && record.first_reasoning.is_none();
         if let (Some(sender), Some(text), true) = (&self.sender, text.take(), whole) {
-            let row = Row {
+            let row = AuditRow {
                 isl_asked: record.asked.isl,
                 isl_sent: record.asked.isl_sent,
                 isl_reported: record.usage.input,

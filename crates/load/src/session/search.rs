@@ -5,12 +5,12 @@
 
 use std::path::Path;
 
-use super::passes::{Cell, point};
+use super::passes::{RepeatedLoad, point};
 use super::{Loaded, Session};
 use crate::settings::{Settings, Shape};
 use crate::suite::{bounded, filled};
 use crate::summary::{IN_FLIGHT, Summary, figure};
-use crate::sweep::{Outcome, Point, Search};
+use crate::sweep::{Search, SearchOutcome, SweepPoint};
 use sparkbench_text::error::Error;
 
 /// State of a search.
@@ -40,7 +40,7 @@ impl Session<'_> {
             bounded(&mut settings);
             raised |= filled(&mut settings);
             let name = point(&settings.shape);
-            let done = self.all(&[Cell::once(name.clone(), settings)], &folder.join(&name), &|_| true)?;
+            let done = self.all(&[RepeatedLoad::once(name.clone(), settings)], &folder.join(&name), &|_| true)?;
             let Some(done) = done.into_iter().next() else { break };
             points.push(seen(value, &done.summary));
             let stop = done.interrupted;
@@ -58,7 +58,7 @@ impl Session<'_> {
 }
 
 /// The result, a sentence a line. The summary is that of the best point.
-fn told(outcome: &Outcome, summary: Option<&Summary>, raised: bool) -> String {
+fn told(outcome: &SearchOutcome, summary: Option<&Summary>, raised: bool) -> String {
     let Some(best) = outcome.best else {
         let limit = outcome.limit.map(|(value, limit)| format!(": at {value} {}", limit.words()));
         return format!("the search found no point that pays{}", limit.unwrap_or_default());
@@ -92,11 +92,11 @@ fn told(outcome: &Outcome, summary: Option<&Summary>, raised: bool) -> String {
     lines.join("\n")
 }
 
-fn seen(value: f64, summary: &Summary) -> Point {
+fn seen(value: f64, summary: &Summary) -> SweepPoint {
     let steady = summary.steady.as_ref();
     let failed = if summary.planned == 0 { 0.0 } else { summary.failed as f64 / summary.planned as f64 };
     let slo = |goodput: &crate::summary::Goodput| goodput.fraction.map(|share| share >= SLO_SHARE);
-    Point {
+    SweepPoint {
         value,
         output_tok_s: steady.and_then(|steady| steady.output_throughput_tok_s).or(summary.output_throughput_tok_s),
         request_s: summary.request_throughput_req_s.unwrap_or(0.0),

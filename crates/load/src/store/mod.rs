@@ -24,8 +24,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 pub use self::line::wire;
-pub use self::rows::{Row, Rows};
-use self::thread::Writer;
+pub use self::rows::{RequestRow, Rows};
+use self::thread::StoreWriter;
 use super::order::{Chunk, Record, Sink};
 use sparkbench_archive::manifest::REQUESTS_FILE;
 use sparkbench_host::net::{self, Ns};
@@ -120,7 +120,7 @@ impl Store {
         let (sender, batches) = sync_channel(QUEUE);
         let (give_back, spare) = sync_channel(SPARE);
         let failed = Arc::new(AtomicBool::new(false));
-        let writer = Writer::new(requests, chunks, rows, origin, Arc::clone(&failed));
+        let writer = StoreWriter::new(requests, chunks, rows, origin, Arc::clone(&failed));
         let thread =
             std::thread::Builder::new()
                 .name("store".into())

@@ -1,6 +1,6 @@
 //! One row for each request with the data for the summary. Few rows stay in memory, more go to an unnamed file.
 //!
-//! In:  [`Row`]s.  Out: the same, as often as they are wanted, in order.
+//! In:  [`RequestRow`]s.  Out: the same, as often as they are wanted, in order.
 //! Not here: the figures from them.
 //!
 //! A summary goes through the rows once for each figure and holds the values of that one figure alone. So a run of ten million
@@ -20,7 +20,7 @@ const KEPT: usize = 65_536;
 
 /// Data of a request for the summary.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Row {
+pub struct RequestRow {
     /// [`Record::index`].
     pub index: u64,
     /// [`Record::status`].
@@ -67,7 +67,7 @@ pub struct Row {
     pub resent: u32,
 }
 
-impl Row {
+impl RequestRow {
     /// Of a record. `ended` is the end of a request that has none of its own.
     pub fn of(record: &Record, ended: Ns) -> Self {
         let first = record.first_token;
@@ -245,10 +245,10 @@ impl Rows {
     /// When the file cannot be made or written.
     pub fn push(&mut self, record: &Record, ended: Ns) -> Result<(), Error> {
         debug_assert_eq!(record.phase, Phase::Measured);
-        self.add(&Row::of(record, ended))
+        self.add(&RequestRow::of(record, ended))
     }
 
-    fn add(&mut self, row: &Row) -> Result<(), Error> {
+    fn add(&mut self, row: &RequestRow) -> Result<(), Error> {
         row.write(&mut self.kept);
         self.len += 1;
         if self.kept.len() >= self.limit * SIZE {
@@ -284,7 +284,7 @@ impl Rows {
         let mut bytes = [0; SIZE];
         loop {
             match from.read_exact(&mut bytes) {
-                Ok(()) => self.add(&Row::read(&bytes).moved(&moved))?,
+                Ok(()) => self.add(&RequestRow::read(&bytes).moved(&moved))?,
                 Err(cause) if cause.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
                 Err(cause) => return Err(failed(cause)),
             }
@@ -295,7 +295,7 @@ impl Rows {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn each(&mut self, mut take: impl FnMut(&Row)) -> Result<(), Error> {
+    pub fn each(&mut self, mut take: impl FnMut(&RequestRow)) -> Result<(), Error> {
         if let Some(file) = &mut self.file {
             file.rewind().map_err(failed)?;
             let mut input = BufReader::with_capacity(1 << 18, &mut *file);
@@ -303,12 +303,12 @@ impl Rows {
             let kept = (self.kept.len() / SIZE) as u64;
             for _ in kept..self.len {
                 input.read_exact(&mut bytes).map_err(failed)?;
-                take(&Row::read(&bytes));
+                take(&RequestRow::read(&bytes));
             }
             file.seek(SeekFrom::End(0)).map_err(failed)?;
         }
         for bytes in self.kept.as_chunks::<SIZE>().0 {
-            take(&Row::read(bytes));
+            take(&RequestRow::read(bytes));
         }
         Ok(())
     }
@@ -324,13 +324,19 @@ fn failed(cause: io::Error) -> Error {
 mod tests {
     use super::*;
 
-    fn row(index: u64) -> Row {
-        Row { index, sent: Some(index * 3), output: Some(index as u32), status: Status::Short, ..Row::default() }
+    fn row(index: u64) -> RequestRow {
+        RequestRow {
+            index,
+            sent: Some(index * 3),
+            output: Some(index as u32),
+            status: Status::Short,
+            ..RequestRow::default()
+        }
     }
 
     #[test]
     fn a_row_comes_back_with_what_is_absent_absent() {
-        let full = Row {
+        let full = RequestRow {
             index: 1,
             status: Status::NotSent,
             kernel: true,
@@ -354,10 +360,10 @@ mod tests {
             osl: Some(18),
             resent: 19,
         };
-        for row in [full, Row::default()] {
+        for row in [full, RequestRow::default()] {
             let mut bytes = Vec::new();
             row.write(&mut bytes);
-            assert_eq!(Row::read(bytes.as_slice().try_into().unwrap()), row);
+            assert_eq!(RequestRow::read(bytes.as_slice().try_into().unwrap()), row);
         }
         for (number, status) in (0_u8..12).map(|n| (n, status(n))) {
             assert_eq!(status as u8, number);
@@ -370,7 +376,7 @@ mod tests {
         let (mut own, mut other) = (none(), none());
         own.add(&row(1)).unwrap();
         other.add(&row(2)).unwrap();
-        other.add(&Row { sent: None, ..row(3) }).unwrap();
+        other.add(&RequestRow { sent: None, ..row(3) }).unwrap();
         let mut sent = Vec::new();
         other.copy_to(&mut sent).unwrap();
         own.take_from(&mut sent.as_slice(), |at| at + 100).unwrap();

@@ -1,7 +1,7 @@
 //! Records and chunks through the queue and the thread, onto the disk and back.
 
 use super::*;
-use crate::order::{Asked, ChunkKind, Phase, Status, Turn, Usage};
+use crate::order::{Asked, ChunkKind, Phase, Status, TurnPlace, Usage};
 use sparkbench_archive::manifest::RequestWire;
 use sparkbench_host::net::Stamp;
 use sparkbench_testing::Folder;
@@ -28,7 +28,7 @@ fn a_record_becomes_a_line_with_every_moment_and_nothing_that_is_absent() {
     sink.ended(Record {
         index: 3,
         phase: Phase::Measured,
-        turn: Some(Turn { conversation: 5, turn: 1, client: 2 }),
+        turn: Some(TurnPlace { conversation: 5, turn: 1, client: 2 }),
         request_id: "sb-3".into(),
         asked: Asked { isl: Some(10), isl_sent: Some(11), osl: Some(2), exact: true },
         sent: Some(ORIGIN + 1),

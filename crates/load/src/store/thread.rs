@@ -36,7 +36,7 @@ struct Pending {
 }
 
 /// See the module.
-pub(super) struct Writer {
+pub(super) struct StoreWriter {
     requests: Option<BufWriter<File>>,
     chunks: BufWriter<File>,
     encoder: Encoder,
@@ -62,7 +62,7 @@ struct Tally {
     models: BTreeMap<String, u64>,
 }
 
-impl Writer {
+impl StoreWriter {
     pub(super) fn new(requests: Option<File>, chunks: File, rows: Rows, origin: Ns, failed: Arc<AtomicBool>) -> Self {
         Self {
             requests: requests.map(|file| BufWriter::with_capacity(1 << 16, file)),
@@ -148,8 +148,12 @@ impl Writer {
         while !own.is_empty() {
             // Only now is it sure that there is more.
             if pending.chunks.len() == BLOCK {
-                let part =
-                    chunks::Part { request: part.index, first: pending.first, more: true, chunks: &pending.chunks };
+                let part = chunks::ChunkBlock {
+                    request: part.index,
+                    first: pending.first,
+                    more: true,
+                    chunks: &pending.chunks,
+                };
                 self.block.clear();
                 self.encoder.block(self.origin, &part, &mut self.block);
                 self.tally.chunk_bytes += self.block.len() as u64;
@@ -166,7 +170,7 @@ impl Writer {
 
     fn rest_of(&mut self, index: u64) -> Result<(), Error> {
         let Some(mut pending) = self.pending.remove(&index) else { return Ok(()) };
-        let part = chunks::Part { request: index, first: pending.first, more: false, chunks: &pending.chunks };
+        let part = chunks::ChunkBlock { request: index, first: pending.first, more: false, chunks: &pending.chunks };
         self.block.clear();
         self.encoder.block(self.origin, &part, &mut self.block);
         self.tally.chunk_bytes += self.block.len() as u64;

@@ -1,6 +1,6 @@
 //! Passes of one cell as one row: the mean, and how far single passes lie from it.
 //!
-//! In:  names, summaries as JSON.  Out: [`Cell`]s in the order in which they began.
+//! In:  names, summaries as JSON.  Out: [`CellPasses`]s in the order in which they began.
 //! Not here: the table (see `points`), whether a difference matters (see `verdict`).
 
 use serde_json::Value;
@@ -10,7 +10,7 @@ const PASS: &str = "pass ";
 
 /// One cell with its passes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cell {
+pub struct CellPasses {
     /// Name without the number of the pass.
     pub name: String,
     /// One summary a pass.
@@ -26,7 +26,7 @@ pub struct Across {
     pub sd: Option<f64>,
 }
 
-impl Cell {
+impl CellPasses {
     /// A figure over all passes. Absent where no pass has it.
     pub fn across(&self, pointer: &str) -> Option<Across> {
         let values: Vec<f64> =
@@ -50,13 +50,13 @@ pub fn of(name: &str) -> &str {
 }
 
 /// Loads of one name together, at any place in the row.
-pub fn group(loads: &[(String, Value)]) -> Vec<Cell> {
-    let mut cells: Vec<Cell> = Vec::new();
+pub fn group(loads: &[(String, Value)]) -> Vec<CellPasses> {
+    let mut cells: Vec<CellPasses> = Vec::new();
     for (name, summary) in loads {
         let name = of(name);
         match cells.iter_mut().find(|cell| cell.name == name) {
             Some(cell) => cell.passes.push(summary.clone()),
-            None => cells.push(Cell { name: name.to_owned(), passes: vec![summary.clone()] }),
+            None => cells.push(CellPasses { name: name.to_owned(), passes: vec![summary.clone()] }),
         }
     }
     cells

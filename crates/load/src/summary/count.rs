@@ -14,11 +14,11 @@ use super::pass::{self, FromChunks, Totals, Weights, delivery, ms, tpot};
 use super::samples::Samples;
 use super::window::{Flight, Window};
 use super::{
-    Before, Counted, ERRORS_MAX, Facts, Goal, Goodput, ISL_OFF_PCT, Lengths, Metric, ONE_TOKEN_SHARE, SCHEMA, Steady,
-    Summary, TokenSource, Tool,
+    Before, Counted, ERRORS_MAX, Facts, Goal, Goodput, ISL_OFF_PCT, LengthMedians, Metric, ONE_TOKEN_SHARE, SCHEMA,
+    Steady, Summary, TokenSource, Tool,
 };
-use crate::certificate::{Client, Lags};
-use crate::store::{Row, Rows, Stored};
+use crate::certificate::{ClientCertificate, Lags};
+use crate::store::{RequestRow, Rows, Stored};
 use sparkbench_text::error::Error;
 
 /// The mean gap between chunks from which on bursts are looked for: below it, chunks arrive as fast as they can be written.
@@ -167,7 +167,7 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
             .collect(),
         lengths,
         notes,
-        client: Client::default(),
+        client: ClientCertificate::default(),
         ranks: Vec::new(),
         errors: totals.errors,
         url: facts.url,
@@ -183,7 +183,7 @@ fn figure(
     rows: &mut Rows,
     definition: &Definition,
     why: &str,
-    value: impl Fn(&Row) -> Option<f64>,
+    value: impl Fn(&RequestRow) -> Option<f64>,
 ) -> Result<Metric, Error> {
     every(rows, definition, why, |row| value(row).filter(|_| row.status.answered()))
 }
@@ -193,7 +193,7 @@ fn every(
     rows: &mut Rows,
     definition: &Definition,
     why: &str,
-    value: impl Fn(&Row) -> Option<f64>,
+    value: impl Fn(&RequestRow) -> Option<f64>,
 ) -> Result<Metric, Error> {
     let mut samples = Samples::default();
     rows.each(|row| value(row).into_iter().for_each(|value| samples.add(value)))?;
@@ -228,7 +228,7 @@ fn itl_of(gaps: &Metric, itl: Samples, totals: &Totals, nothing: &str, notes: &m
 }
 
 /// Whether an answer of many chunks was handed over at once, at its end.
-fn came_whole(row: &Row) -> bool {
+fn came_whole(row: &RequestRow) -> bool {
     let at_once = || delivery(row).whole() || tpot(row).is_some_and(|tpot| tpot < FASTEST_TOKEN_MS);
     row.status.answered() && row.pieces >= WHOLE_CHUNKS && at_once()
 }
@@ -363,11 +363,11 @@ fn goodput(facts: &Facts, rows: &mut Rows, planned: u64, seconds: Option<f64>) -
     }))
 }
 
-fn lengths(rows: &mut Rows) -> Result<Lengths, Error> {
-    let mut median = |value: fn(&Row) -> Option<u32>| -> Result<Option<f64>, Error> {
+fn lengths(rows: &mut Rows) -> Result<LengthMedians, Error> {
+    let mut median = |value: fn(&RequestRow) -> Option<u32>| -> Result<Option<f64>, Error> {
         Ok(figure(rows, &define::TTFT_SENT, "", |row| value(row).map(f64::from))?.p50)
     };
-    Ok(Lengths {
+    Ok(LengthMedians {
         isl_asked_p50: median(|row| row.isl)?,
         isl_sent_p50: median(|row| row.isl_sent)?,
         isl_reported_p50: median(|row| row.input)?,
@@ -396,7 +396,7 @@ fn invalid(totals: &Totals) -> Vec<String> {
 }
 
 /// Notes for the reader that are no fault of the run.
-fn remarks(facts: &Facts, totals: &Totals, lengths: &Lengths, notes: &mut Vec<String>) {
+fn remarks(facts: &Facts, totals: &Totals, lengths: &LengthMedians, notes: &mut Vec<String>) {
     let unknown = totals.completed - totals.output_known;
     if totals.completed > 0 && unknown > 0 {
         notes.push(format!(

@@ -30,7 +30,7 @@ pub use self::samples::{EXACT, Metric, RESOLUTION_PCT, Samples};
 pub(crate) use self::text::figure;
 pub use self::text::{brief, text};
 pub use self::window::{REACHED, Window};
-use super::certificate::{Client, Lags};
+use super::certificate::{ClientCertificate, Lags};
 use super::chat::Figures;
 use super::ranks::RankLine;
 use super::schedule::gaps::Fit;
@@ -267,12 +267,12 @@ pub struct Summary {
     /// Definitions of the figures that are plain numbers.
     pub definitions: BTreeMap<&'static str, &'static str>,
     /// Medians of the lengths.
-    pub lengths: Lengths,
+    pub lengths: LengthMedians,
     /// For people.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// The client's certificate. Of several clients that of all together.
-    pub client: Client,
+    pub client: ClientCertificate,
     /// The clients of a load that several made together.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankLine>,
@@ -345,7 +345,7 @@ pub struct Goodput {
 
 /// Medians of the lengths, tokens.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Lengths {
+pub struct LengthMedians {
     /// Input wanted.
     pub isl_asked_p50: Option<f64>,
     /// Input sent, by the local tokenizer.
@@ -375,7 +375,7 @@ pub struct Counted {
 
 impl Counted {
     /// With the certificate.
-    pub fn certified(mut self, client: Client) -> Summary {
+    pub fn certified(mut self, client: ClientCertificate) -> Summary {
         self.summary.client = client;
         self.summary
     }

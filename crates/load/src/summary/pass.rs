@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::samples::Samples;
 use super::window::Window;
 use crate::order::{Hidden, Status};
-use crate::store::{Row, Rows, Stored};
+use crate::store::{RequestRow, Rows, Stored};
 use sparkbench_archive::manifest::Delivery;
 use sparkbench_host::net::Ns;
 use sparkbench_text::error::Error;
@@ -19,7 +19,7 @@ pub(super) fn ms(later: Option<Ns>, earlier: Option<Ns>) -> Option<f64> {
 }
 
 /// How its tokens came.
-pub(super) fn delivery(row: &Row) -> Delivery {
+pub(super) fn delivery(row: &RequestRow) -> Delivery {
     Delivery {
         chunks: Some(row.pieces),
         tokens: row.output,
@@ -29,7 +29,7 @@ pub(super) fn delivery(row: &Row) -> Delivery {
 }
 
 /// `tpot.generated-span`.
-pub(super) fn tpot(row: &Row) -> Option<f64> {
+pub(super) fn tpot(row: &RequestRow) -> Option<f64> {
     if delivery(row).spans_nothing() {
         return None;
     }
@@ -74,7 +74,7 @@ impl Totals {
         self.errors.get(Status::Cancelled.word()).copied().unwrap_or(0)
     }
 
-    pub(super) fn add(&mut self, row: &Row) {
+    pub(super) fn add(&mut self, row: &RequestRow) {
         let least = |old: &mut Option<Ns>, new: Option<Ns>| *old = old.iter().copied().chain(new).min();
         let most = |old: &mut Option<Ns>, new: Option<Ns>| *old = old.iter().copied().chain(new).max();
         self.recorded += 1;

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::cells::{self, Across, Cell};
+use super::cells::{self, Across, CellPasses};
 use super::text::figure;
 
 /// Narrowest column. A longer head makes its own wider.
@@ -76,7 +76,7 @@ impl Layout {
     }
 
     /// One cell below [`Layout::line`].
-    pub fn row(self, cell: &Cell) -> String {
+    pub fn row(self, cell: &CellPasses) -> String {
         let cells = self.cells(cell);
         let mut out = format!("{:1$}", called(cell), self.first.max("load".len()));
         for ((_, width), text) in self.heads().into_iter().zip(&cells) {
@@ -87,7 +87,7 @@ impl Layout {
     }
 
     /// The texts of a row behind its name. The last is of the client and of whether the load counts.
-    fn cells(self, cell: &Cell) -> Vec<String> {
+    fn cells(self, cell: &CellPasses) -> Vec<String> {
         let dash = || "-".to_owned();
         let mut texts = Vec::new();
         if self.passes {
@@ -131,7 +131,7 @@ pub fn cells(loads: &[(String, Value)]) -> (Vec<String>, Vec<Vec<String>>) {
     (heads.map(str::to_owned).collect(), rows.collect())
 }
 
-fn called(cell: &Cell) -> &str {
+fn called(cell: &CellPasses) -> &str {
     let url = || cell.passes.first().and_then(|pass| pass["url"].as_str()).unwrap_or_default();
     if cell.name.is_empty() { url() } else { &cell.name }
 }

@@ -1,6 +1,6 @@
 //! The audit after a load: requested, sent, locally counted and server-reported lengths.
 //!
-//! In:  [`Row`]s, one for each answered request.  Out: [`Audit`].
+//! In:  [`AuditRow`]s, one for each answered request.  Out: [`Audit`].
 //! Not here: recounting (a [`super::Counter`] does), what a deviation means for a verdict.
 //!
 //! For answers, a difference of more than 1 % between the server's count and ours is a deviation. For prompts, the median of the reported
@@ -15,7 +15,7 @@ pub(super) const INPUT_OFF: f64 = 0.02;
 
 /// Lengths of one request, tokens. Absent is not known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Row {
+pub(crate) struct AuditRow {
     /// Asked for, as the server should report it.
     pub isl_asked: Option<u32>,
     /// Of the text that was sent, by our count.
@@ -48,7 +48,7 @@ pub(crate) struct Audit {
 }
 
 /// Adds up.
-pub(crate) fn audit(rows: impl IntoIterator<Item = Row>) -> Audit {
+pub(crate) fn audit(rows: impl IntoIterator<Item = AuditRow>) -> Audit {
     let mut found = Audit::default();
     let (mut off, mut differs, mut stated) = (0usize, 0usize, 0usize);
     let (mut ratios, mut overheads) = (Vec::new(), Vec::new());
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn deviations_are_counted_where_both_lengths_are_known() {
-        let row = |asked, sent, reported, counted, answered| Row {
+        let row = |asked, sent, reported, counted, answered| AuditRow {
             isl_asked: Some(asked),
             isl_sent: sent,
             isl_reported: reported,

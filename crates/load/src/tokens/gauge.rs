@@ -7,7 +7,7 @@
 //! straight line. A line that fits badly says that words do not cost the same each, and then so does the residual.
 
 use super::{Counter, Origin};
-use crate::plan::{Purpose, Text, Writer};
+use crate::plan::{Purpose, Text, TextWriter};
 use sparkbench_text::error::Error;
 
 /// Words of the probes.
@@ -15,7 +15,7 @@ const PROBES: [u32; 3] = [16, 128, 512];
 
 /// One probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Point {
+pub(crate) struct TokenProbe {
     /// The sent data.
     pub text: String,
     pub words: u32,
@@ -32,7 +32,7 @@ pub(crate) struct Gauge {
     /// Greatest distance of a probe from the line, tokens.
     pub residual: f64,
     /// The probes.
-    pub points: Vec<Point>,
+    pub points: Vec<TokenProbe>,
 }
 
 impl Gauge {
@@ -41,7 +41,7 @@ impl Gauge {
     /// # Errors
     /// Errors of the closure.
     pub(crate) fn take(
-        writer: Writer,
+        writer: TextWriter,
         ask: &mut dyn FnMut(&str) -> Result<Option<u32>, Error>,
     ) -> Result<Option<Self>, Error> {
         let mut points = Vec::with_capacity(PROBES.len());
@@ -50,15 +50,15 @@ impl Gauge {
             writer.write(Text { purpose: Purpose::Probe, number, nonce: true }, words, &mut text);
             // The longest may be more than a small server takes: two points are a line too.
             let Some(tokens) = ask(&text)? else { break };
-            points.push(Point { text, words, tokens });
+            points.push(TokenProbe { text, words, tokens });
         }
         Ok(Self::through(points))
     }
 
     /// The least-squares line. Absent with fewer than two different numbers of words, and for a slope that makes no sense.
-    pub(crate) fn through(points: Vec<Point>) -> Option<Self> {
+    pub(crate) fn through(points: Vec<TokenProbe>) -> Option<Self> {
         let n = points.len() as f64;
-        let at = |point: &Point| (f64::from(point.words), f64::from(point.tokens));
+        let at = |point: &TokenProbe| (f64::from(point.words), f64::from(point.tokens));
         let (x, y) = points.iter().map(at).fold((0.0, 0.0), |sum, at| (sum.0 + at.0 / n, sum.1 + at.1 / n));
         let (xx, xy) = points.iter().map(at).fold((0.0, 0.0), |sum, (words, tokens)| {
             (sum.0 + (words - x) * (words - x), sum.1 + (words - x) * (tokens - y))

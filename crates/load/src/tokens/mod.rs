@@ -18,7 +18,7 @@ mod gauge;
 mod local;
 mod recipe;
 
-pub(crate) use audit::{Row, audit};
+pub(crate) use audit::{AuditRow, audit};
 pub(crate) use gauge::Gauge;
 pub(crate) use local::Local;
 pub(crate) use recipe::Recipe;

@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{Counter, Gauge, Origin};
-use crate::plan::{Head, Plan, Purpose, Text, Writer, all_words};
+use crate::plan::{Plan, PromptHead, Purpose, Text, TextWriter, all_words};
 use sparkbench_text::error::Error;
 
 /// Times that a text is corrected.
@@ -52,7 +52,7 @@ impl Recipe {
             if number == 0 {
                 text = all_words();
             } else {
-                Writer::new(number, 0).write(what, SAMPLE, &mut text);
+                TextWriter::new(number, 0).write(what, SAMPLE, &mut text);
             }
             let Some(counted) = counter.count(&text)? else {
                 let (overhead, tokens_per_word) = gauge
@@ -118,7 +118,7 @@ impl Recipe {
     pub(crate) fn write(
         &self,
         plan: &Plan,
-        head: Head,
+        head: PromptHead,
         own: Text,
         isl: u32,
         out: &mut String,
@@ -134,7 +134,7 @@ impl Recipe {
     pub(crate) fn ids(
         &self,
         plan: &Plan,
-        head: Head,
+        head: PromptHead,
         own: Text,
         isl: u32,
         text: &mut String,
@@ -151,7 +151,14 @@ impl Recipe {
         }
     }
 
-    fn fill(&self, plan: &Plan, head: Head, own: Text, wanted: u32, out: &mut String) -> Result<Option<u32>, Error> {
+    fn fill(
+        &self,
+        plan: &Plan,
+        head: PromptHead,
+        own: Text,
+        wanted: u32,
+        out: &mut String,
+    ) -> Result<Option<u32>, Error> {
         out.clear();
         let headed = plan.write_head(head, wanted, &|tokens| self.words(tokens), out);
         let kept = out.len();

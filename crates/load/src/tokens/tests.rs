@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::plan::{Entry, Plan, PlanInput, PromptSpec, Writer};
+use crate::plan::{Entry, Plan, PlanInput, PromptSpec, TextWriter};
 use crate::settings::{Lengths, Prefix, Settings, Work};
 
 /// A word is a token.
@@ -40,7 +40,7 @@ fn local(json: &str) -> Arc<dyn Counter> {
 /// A server whose template costs eleven tokens.
 fn gauge(counter: &dyn Counter) -> Gauge {
     let mut ask = |text: &str| Ok(counter.count(text)?.map(|tokens| tokens + 11));
-    Gauge::take(Writer::new(1, 2), &mut ask).unwrap().unwrap()
+    Gauge::take(TextWriter::new(1, 2), &mut ask).unwrap().unwrap()
 }
 
 #[test]
@@ -121,12 +121,12 @@ fn a_gauge_finds_the_template_and_says_how_well_it_fits() {
     assert_eq!((text.split(' ').count(), sent), (39, None), "a straight line is not a count");
     let uneven = gauge(&*local(UNEVEN));
     assert!(uneven.residual > 0.0 && uneven.tokens_per_word > 1.2);
-    let silent = Gauge::take(Writer::new(1, 2), &mut |_| Ok(None)).unwrap();
+    let silent = Gauge::take(TextWriter::new(1, 2), &mut |_| Ok(None)).unwrap();
     assert_eq!(silent, None, "a server without usage");
     let mut small = |text: &str| Ok(Some(text.split(' ').count() as u32 + 3).filter(|tokens| *tokens < 200));
-    let small = Gauge::take(Writer::new(1, 2), &mut small).unwrap().unwrap();
+    let small = Gauge::take(TextWriter::new(1, 2), &mut small).unwrap().unwrap();
     assert_eq!((small.points.len(), small.overhead.round()), (2, 3.0), "a server that takes only short texts");
-    let constant = Gauge::take(Writer::new(1, 2), &mut |_| Ok(Some(9))).unwrap();
+    let constant = Gauge::take(TextWriter::new(1, 2), &mut |_| Ok(Some(9))).unwrap();
     assert_eq!(constant, None, "a count that does not grow");
 }
 

@@ -9,7 +9,7 @@
 use memchr::memchr;
 
 use super::fault::Fault;
-use super::response::{HEAD_LIMIT, Part};
+use super::response::{HEAD_LIMIT, ResponsePart};
 
 /// Longest rest of a chunk's size line, bytes. Nobody uses these extensions. The limit only ends a line without end.
 const EXTENSION_LIMIT: u32 = 16 << 10;
@@ -74,7 +74,7 @@ pub(super) fn whole_chunk(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 pub(super) fn step<'b>(
     place: Chunked,
     bytes: &'b [u8],
-    on: &mut impl FnMut(Part<'_>),
+    on: &mut impl FnMut(ResponsePart<'_>),
 ) -> Result<(Option<Chunked>, &'b [u8]), Fault> {
     let (byte, after) = bytes.split_first().ok_or(Fault::BadChunk)?;
     let next = match (place, byte) {
@@ -111,7 +111,7 @@ pub(super) fn step<'b>(
         (Chunked::SizeEnd { size }, b'\n') => data_or_trailer(size),
         (Chunked::Data(left), _) => {
             let (body, after) = split(bytes, left);
-            on(Part::Body(body));
+            on(ResponsePart::Body(body));
             let left = left - body.len() as u64;
             return Ok((Some(if left == 0 { Chunked::DataEnd } else { Chunked::Data(left) }), after));
         }

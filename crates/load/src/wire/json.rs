@@ -35,13 +35,13 @@ pub(super) enum Kind {
 
 /// A place in a text.
 #[derive(Debug)]
-pub(super) struct Cursor<'a> {
+pub(super) struct JsonCursor<'a> {
     text: &'a [u8],
     at: usize,
     depth: u8,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> JsonCursor<'a> {
     pub(super) const fn new(text: &'a [u8]) -> Self {
         Self { text, at: 0, depth: 0 }
     }

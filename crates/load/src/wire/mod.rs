@@ -1,10 +1,10 @@
 //! From the bytes of a socket to the content of an event: HTTP/1.1 responses, event streams, deltas.
 //!
-//! In:  bytes as they arrive, in any pieces.  Out: [`Head`], [`Event`], [`Delta`], or the [`Fault`] that ends the answer.
+//! In:  bytes as they arrive, in any pieces.  Out: [`ResponseHead`], [`Event`], [`Delta`], or the [`Fault`] that ends the answer.
 //! Not here: sockets, clocks, time-outs, what a fault means for the load (see `load::engine`).
 //!
 //! ```text
-//! bytes ─▶ Response ─▶ Part::Head, Part::Body ─▶ EventStream ─▶ Event ─▶ Deltas ─▶ Delta
+//! bytes ─▶ Response ─▶ ResponsePart::Head, ResponsePart::Body ─▶ EventStream ─▶ Event ─▶ Deltas ─▶ Delta
 //! ```
 //!
 //! Everything is read in place. A body is a slice of the input. The data of an event is a slice of the body, and the text of a delta a slice
@@ -28,7 +28,7 @@ pub use events::{Event, EventStream};
 pub use fault::{Fault, Missing};
 pub use raw::Raw;
 pub use request::request_head;
-pub use response::{Fed, HEAD_LIMIT, Head, Part, Response};
+pub use response::{HEAD_LIMIT, Response, ResponseHead, ResponsePart, ResponseProgress};
 
 #[cfg(test)]
 mod tests;

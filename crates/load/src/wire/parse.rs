@@ -5,7 +5,7 @@
 
 use super::delta::{Delta, ERROR_LIMIT};
 use super::fault::{Fault, excerpt, one_line};
-use super::json::{Bad, Cursor, Kind, whole};
+use super::json::{Bad, JsonCursor, Kind, whole};
 use super::raw::Raw;
 use super::shape::{Fill, Notes, digits};
 use crate::order::{ChunkKind, Usage};
@@ -20,7 +20,7 @@ pub(super) fn parse<'a>(data: &'a [u8], notes: &mut Option<Notes>) -> Result<Del
         return Ok(Delta { done: true, ..Delta::default() });
     }
     let mut found = Found::default();
-    let mut cursor = Cursor::new(data);
+    let mut cursor = JsonCursor::new(data);
     found.event(&mut cursor).and_then(|()| cursor.end()).map_err(|Bad| Fault::not_json(text))?;
     *notes = Some(std::mem::take(&mut found.notes));
     Ok(found.delta())
@@ -65,7 +65,7 @@ impl<'a> Text<'a> {
     }
 
     /// The string that begins here, if there is one. Whether there was one without a letter.
-    fn take(&mut self, cursor: &mut Cursor<'a>, notes: &mut Notes) -> Result<bool, Bad> {
+    fn take(&mut self, cursor: &mut JsonCursor<'a>, notes: &mut Notes) -> Result<bool, Bad> {
         let Some(raw) = cursor.string_or_skip()? else { return Ok(false) };
         if raw.is_empty() {
             return Ok(true);
@@ -77,7 +77,7 @@ impl<'a> Text<'a> {
 }
 
 impl<'a> Found<'a> {
-    fn event(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Bad> {
+    fn event(&mut self, cursor: &mut JsonCursor<'a>) -> Result<(), Bad> {
         cursor.object(&mut |cursor, key| match key.literal() {
             b"choices" => cursor.array_or_skip(&mut |cursor| self.choice(cursor)),
             b"id" => {
@@ -107,7 +107,7 @@ impl<'a> Found<'a> {
         })
     }
 
-    fn choice(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Bad> {
+    fn choice(&mut self, cursor: &mut JsonCursor<'a>) -> Result<(), Bad> {
         self.choice = true;
         cursor.object_or_skip(&mut |cursor, key| match key.literal() {
             b"delta" => self.piece(cursor),
@@ -131,7 +131,7 @@ impl<'a> Found<'a> {
         })
     }
 
-    fn piece(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Bad> {
+    fn piece(&mut self, cursor: &mut JsonCursor<'a>) -> Result<(), Bad> {
         // Texts of reasoning in this delta: one, or two under different names.
         let mut before: Option<Raw<'a>> = None;
         cursor.object_or_skip(&mut |cursor, key| match key.literal() {
@@ -173,13 +173,13 @@ impl<'a> Found<'a> {
     }
 
     /// The text of an answer.
-    fn visible(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Bad> {
+    fn visible(&mut self, cursor: &mut JsonCursor<'a>) -> Result<(), Bad> {
         self.blank |= self.content.take(cursor, &mut self.notes)?;
         Ok(())
     }
 
     /// Content as a list of parts.
-    fn parts(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Bad> {
+    fn parts(&mut self, cursor: &mut JsonCursor<'a>) -> Result<(), Bad> {
         cursor.array(&mut |cursor| {
             cursor.object_or_skip(&mut |cursor, key| match key.literal() {
                 b"text" => self.visible(cursor),
@@ -188,14 +188,14 @@ impl<'a> Found<'a> {
         })
     }
 
-    fn function(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Bad> {
+    fn function(&mut self, cursor: &mut JsonCursor<'a>) -> Result<(), Bad> {
         cursor.object_or_skip(&mut |cursor, key| match key.literal() {
             b"name" | b"arguments" => self.tool.take(cursor, &mut self.notes).map(drop),
             _ => cursor.skip(),
         })
     }
 
-    fn usage(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Bad> {
+    fn usage(&mut self, cursor: &mut JsonCursor<'a>) -> Result<(), Bad> {
         if cursor.peek()? != Kind::Object {
             return cursor.skip();
         }
@@ -270,7 +270,7 @@ fn keep<T>(place: &mut Option<T>, value: Option<T>) -> Result<(), Bad> {
 }
 
 /// A whole number that fits, or nothing for another value, which is skipped. The place of its digits is noted where it has no others.
-fn number(cursor: &mut Cursor<'_>, notes: &mut Notes, fill: Fill) -> Result<Option<u32>, Bad> {
+fn number(cursor: &mut JsonCursor<'_>, notes: &mut Notes, fill: Fill) -> Result<Option<u32>, Bad> {
     let text = cursor.value()?;
     if digits(text).is_some_and(|digits| digits.len() == text.len()) {
         notes.hole(fill, (cursor.at() - text.len(), cursor.at()));
@@ -279,7 +279,7 @@ fn number(cursor: &mut Cursor<'_>, notes: &mut Notes, fill: Fill) -> Result<Opti
     Ok(None)
 }
 
-fn timings(cursor: &mut Cursor<'_>) -> Result<Option<Usage>, Bad> {
+fn timings(cursor: &mut JsonCursor<'_>) -> Result<Option<Usage>, Bad> {
     let (mut fresh, mut usage) = (None, Usage::default());
     cursor.object_or_skip(&mut |cursor, key| match key.literal() {
         b"predicted_n" => keep(&mut usage.output, whole(cursor.value()?)),
@@ -292,7 +292,7 @@ fn timings(cursor: &mut Cursor<'_>) -> Result<Option<Usage>, Bad> {
 }
 
 /// The text of an `error`. Null, false and empty text mean no error.
-fn error(cursor: &mut Cursor<'_>) -> Result<Option<String>, Bad> {
+fn error(cursor: &mut JsonCursor<'_>) -> Result<Option<String>, Bad> {
     match cursor.peek()? {
         Kind::Null | Kind::False => cursor.skip().map(|()| None),
         Kind::String => {
@@ -302,7 +302,7 @@ fn error(cursor: &mut Cursor<'_>) -> Result<Option<String>, Bad> {
         Kind::Object => {
             let object = cursor.value()?;
             let (mut text, mut kind, mut code) = (None, None, None);
-            Cursor::new(object).object(&mut |cursor, key| match key.literal() {
+            JsonCursor::new(object).object(&mut |cursor, key| match key.literal() {
                 b"message" => keep(&mut text, cursor.string_or_skip()?.filter(|text| !text.is_empty())),
                 b"type" => keep(&mut kind, cursor.string_or_skip()?.filter(|text| !text.is_empty())),
                 b"code" => keep(&mut code, whole(cursor.value()?)),
@@ -320,7 +320,7 @@ fn error(cursor: &mut Cursor<'_>) -> Result<Option<String>, Bad> {
 }
 
 /// Text of a `message` or `detail`. A list of findings unchanged. An object, as of other protocols, says no error.
-fn message(cursor: &mut Cursor<'_>) -> Result<Option<String>, Bad> {
+fn message(cursor: &mut JsonCursor<'_>) -> Result<Option<String>, Bad> {
     match cursor.peek()? {
         Kind::String => error(cursor),
         Kind::Array => cursor.value().map(|value| Some(excerpt(value))),

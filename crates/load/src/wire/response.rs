@@ -1,6 +1,6 @@
 //! One HTTP/1.x response after the other, read in place.
 //!
-//! In:  bytes of a connection, in any pieces.  Out: the [`Head`] once, then slices of the body without its framing.
+//! In:  bytes of a connection, in any pieces.  Out: the [`ResponseHead`] once, then slices of the body without its framing.
 //! Not here: the connection, event streams (see [`super::events`]).
 //!
 //! The body ends by `Transfer-Encoding: chunked`, by `Content-Length`, or with the connection. Chunked wins where a server sends both
@@ -19,7 +19,7 @@ pub const HEAD_LIMIT: usize = 64 << 10;
 const FIELDS: usize = 128;
 /// Parts of a head that matter to a load.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Head {
+pub struct ResponseHead {
     /// Code of the status line.
     pub status: u16,
     /// `Content-Type` as given.
@@ -36,16 +36,16 @@ pub struct Head {
 
 /// A part of a response.
 #[derive(Debug)]
-pub enum Part<'a> {
+pub enum ResponsePart<'a> {
     /// The head, once, first.
-    Head(&'a Head),
+    Head(&'a ResponseHead),
     /// Bytes of the body, never none, without framing.
     Body(&'a [u8]),
 }
 
 /// How far a response is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fed {
+pub enum ResponseProgress {
     /// More bytes are to come, or, for a body that ends with the connection, may come.
     More,
     /// The whole response was read.
@@ -99,8 +99,8 @@ impl Response {
 
     /// Feeds bytes in order. Calls `on` for the head once and for body bytes, in place.
     ///
-    /// After [`Fed::Complete`] further bytes are left alone (`used` is 0). After a fault every further feed gives it again.
-    pub fn feed(&mut self, bytes: &[u8], on: &mut impl FnMut(Part<'_>)) -> Result<Fed, Fault> {
+    /// After [`ResponseProgress::Complete`] further bytes are left alone (`used` is 0). After a fault every further feed gives it again.
+    pub fn feed(&mut self, bytes: &[u8], on: &mut impl FnMut(ResponsePart<'_>)) -> Result<ResponseProgress, Fault> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
@@ -110,23 +110,23 @@ impl Response {
         })
     }
 
-    fn advance(&mut self, bytes: &[u8], on: &mut impl FnMut(Part<'_>)) -> Result<Fed, Fault> {
+    fn advance(&mut self, bytes: &[u8], on: &mut impl FnMut(ResponsePart<'_>)) -> Result<ResponseProgress, Fault> {
         let mut rest = bytes;
         loop {
             match self.state {
-                State::Complete => return Ok(Fed::Complete { used: bytes.len() - rest.len() }),
-                _ if rest.is_empty() => return Ok(Fed::More),
+                State::Complete => return Ok(ResponseProgress::Complete { used: bytes.len() - rest.len() }),
+                _ if rest.is_empty() => return Ok(ResponseProgress::More),
                 State::Head => rest = self.head(rest, on)?,
                 State::Length(left) => {
                     let (body, after) = split(rest, left);
-                    on(Part::Body(body));
+                    on(ResponsePart::Body(body));
                     let left = left - body.len() as u64;
                     self.state = if left == 0 { State::Complete } else { State::Length(left) };
                     rest = after;
                 }
                 State::Chunked(place) => {
                     if let (Chunked::Size { digits: 0, .. }, Some((body, after))) = (place, whole_chunk(rest)) {
-                        on(Part::Body(body));
+                        on(ResponsePart::Body(body));
                         rest = after;
                         continue;
                     }
@@ -135,8 +135,8 @@ impl Response {
                     rest = after;
                 }
                 State::UntilClose => {
-                    on(Part::Body(rest));
-                    return Ok(Fed::More);
+                    on(ResponsePart::Body(rest));
+                    return Ok(ResponseProgress::More);
                 }
             }
         }
@@ -158,7 +158,7 @@ impl Response {
     }
 
     /// Reads on in the head. What of `bytes` is behind it.
-    fn head<'b>(&mut self, bytes: &'b [u8], on: &mut impl FnMut(Part<'_>)) -> Result<&'b [u8], Fault> {
+    fn head<'b>(&mut self, bytes: &'b [u8], on: &mut impl FnMut(ResponsePart<'_>)) -> Result<&'b [u8], Fault> {
         self.begun = true;
         let mut bytes = bytes;
         if self.held.is_empty() {
@@ -205,7 +205,7 @@ impl Response {
     }
 
     /// A whole head: how the body ends.
-    fn begin(&mut self, text: &[u8], on: &mut impl FnMut(Part<'_>)) -> Result<(), Fault> {
+    fn begin(&mut self, text: &[u8], on: &mut impl FnMut(ResponsePart<'_>)) -> Result<(), Fault> {
         let mut fields = [httparse::EMPTY_HEADER; FIELDS];
         let mut read = httparse::Response::new(&mut fields);
         match read.parse(text) {
@@ -221,7 +221,7 @@ impl Response {
             self.interim += text.len();
             return Ok(());
         }
-        let mut head = Head { status, keep_alive: version == 1, ..Head::default() };
+        let mut head = ResponseHead { status, keep_alive: version == 1, ..ResponseHead::default() };
         let mut framing = Framing::default();
         for field in read.headers.iter() {
             let given = || Some(String::from_utf8_lossy(field.value).trim().to_owned());
@@ -255,7 +255,7 @@ impl Response {
             _ => State::UntilClose,
         };
         head.keep_alive &= self.state != State::UntilClose && status != 101;
-        on(Part::Head(&head));
+        on(ResponsePart::Head(&head));
         Ok(())
     }
 }

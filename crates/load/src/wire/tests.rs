@@ -1,17 +1,17 @@
 //! Known answers: heads, framing, event streams, deltas, each trap once.
 
 use super::fault::excerpt;
-use super::json::{Bad, Cursor};
+use super::json::{Bad, JsonCursor};
 use super::shape::Shapes;
 use super::*;
 use crate::order::{ChunkKind, Usage};
 
 /// Content of a response: its head, its body, its state.
-fn respond(text: &str) -> (Option<Head>, String, Result<Fed, Fault>) {
+fn respond(text: &str) -> (Option<ResponseHead>, String, Result<ResponseProgress, Fault>) {
     let (mut head, mut body) = (None, String::new());
     let fed = Response::new().feed(text.as_bytes(), &mut |part| match part {
-        Part::Head(found) => head = Some(found.clone()),
-        Part::Body(bytes) => body.push_str(std::str::from_utf8(bytes).expect("text")),
+        ResponsePart::Head(found) => head = Some(found.clone()),
+        ResponsePart::Body(bytes) => body.push_str(std::str::from_utf8(bytes).expect("text")),
     });
     (head, body, fed)
 }
@@ -52,7 +52,7 @@ fn a_chunked_answer_is_read_to_its_end() {
     let whole = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n\
                  3\r\nabc\r\n00A;name=\"v\"\r\n0123456789\r\n1 \r\n!\r\n0\r\nTrailer: x\r\n\r\n";
     let (head, body, fed) = respond(&format!("{whole}HTTP/1.1 500 not ours\r\n"));
-    assert_eq!(fed, Ok(Fed::Complete { used: whole.len() }));
+    assert_eq!(fed, Ok(ResponseProgress::Complete { used: whole.len() }));
     assert_eq!(body, "abc0123456789!");
     assert!(head.is_some_and(|head| head.status == 200 && head.keep_alive));
 }
@@ -64,7 +64,7 @@ fn a_head_says_what_a_load_wants_to_know() {
          WWW-Authenticate: Bearer\r\nConnection: Close\r\nContent-Length: 0\r\n\r\n",
     );
     let text = |text: &str| Some(text.to_owned());
-    let expected = Head {
+    let expected = ResponseHead {
         status: 429,
         content_type: text("application/json"),
         retry_after: text("7"),
@@ -73,7 +73,7 @@ fn a_head_says_what_a_load_wants_to_know() {
         keep_alive: false,
     };
     assert_eq!(head, Some(expected));
-    assert!(matches!(fed, Ok(Fed::Complete { .. })));
+    assert!(matches!(fed, Ok(ResponseProgress::Complete { .. })));
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn the_end_of_a_body_is_where_the_head_says() {
         let mut body = Vec::new();
         response
             .feed(format!("{ok}{rest}").as_bytes(), &mut |part| {
-                if let Part::Body(bytes) = part {
+                if let ResponsePart::Body(bytes) = part {
                     body.extend_from_slice(bytes);
                 }
             })
@@ -112,7 +112,7 @@ fn the_end_of_a_body_is_where_the_head_says() {
 fn answers_without_a_body_are_complete_with_their_head() {
     for status in ["204 No Content", "304 Not Modified"] {
         let (_, body, fed) = respond(&format!("HTTP/1.1 {status}\r\ncontent-length: 5\r\n\r\n"));
-        assert!(body.is_empty() && matches!(fed, Ok(Fed::Complete { .. })), "{status}");
+        assert!(body.is_empty() && matches!(fed, Ok(ResponseProgress::Complete { .. })), "{status}");
     }
 }
 
@@ -346,7 +346,7 @@ fn what_is_no_json_object_is_named() {
     let deep = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
     assert!(Deltas::new().read(deep(100).as_bytes()).is_ok());
     assert!(Deltas::new().read(deep(100_000).as_bytes()).is_err());
-    assert_eq!(Cursor::new(b"truth").skip(), Err(Bad));
+    assert_eq!(JsonCursor::new(b"truth").skip(), Err(Bad));
     assert_eq!(delta(" "), Delta::default());
     assert!(delta(" [DONE] ").done);
 }

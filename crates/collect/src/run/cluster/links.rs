@@ -108,7 +108,7 @@ impl Cluster {
         let seconds = self.settings.link_probe_s;
         let mut receiving = None;
         let port = if to == 0 {
-            let there = rdma::Listening::start(&receives, seconds).map_err(|cause| cause.to_string())?;
+            let there = rdma::RdmaReceiver::start(&receives, seconds).map_err(|cause| cause.to_string())?;
             receiving.insert(there).port
         } else {
             match self.ask_one(to, Order::RdmaListen { device: receives, seconds }, host)? {

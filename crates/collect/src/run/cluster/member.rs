@@ -120,7 +120,7 @@ struct Member {
     campaign: Option<Campaign>,
     /// Ends with the next order that wants one.
     listening: Option<Listening>,
-    receiving: Option<rdma::Listening>,
+    receiving: Option<rdma::RdmaReceiver>,
 }
 
 impl Member {
@@ -164,7 +164,7 @@ impl Member {
             Order::Listen => self.listen(),
             Order::Measure { to, streams, seconds } => measure(&to, &streams, seconds),
             Order::RdmaListen { device, seconds } => {
-                let there = rdma::Listening::start(&device, seconds).map_err(|cause| no_rdma(&cause))?;
+                let there = rdma::RdmaReceiver::start(&device, seconds).map_err(|cause| no_rdma(&cause))?;
                 let port = there.port;
                 self.receiving = Some(there);
                 Ok(Word::Port { port })

@@ -6,7 +6,7 @@
 //! Sources: vLLM "vllm serve", "Parallelism and Scaling", "Data Parallel Deployment". SGLang "Server Arguments", "Multi-Node Deployment".
 //! TensorRT-LLM "trtllm-serve". Llama.cpp tools/server/README.md, tools/rpc/README.md. Ray "ray start".
 
-use sparkbench_load::server::Engine;
+use sparkbench_load::server::InferenceEngine;
 
 /// Known facts of an engine.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub struct Preset {
     /// Word in suites.
     pub name: &'static str,
     /// By which it names itself afterwards. Absent for `other`.
-    pub engine: Option<Engine>,
+    pub engine: Option<InferenceEngine>,
     /// Program and first arguments, with places. The suite's `args` follow.
     pub begin: &'static [&'static str],
     /// Port unless the suite gives one.
@@ -171,7 +171,7 @@ const LLAMA_ACROSS: &[Across] = &[Across {
 pub static PRESETS: &[Preset] = &[
     Preset {
         name: "vllm",
-        engine: Some(Engine::Vllm),
+        engine: Some(InferenceEngine::Vllm),
         begin: &["vllm", "serve", "{model}", "--host", "{host}", "--port", "{port}"],
         port: 8000,
         needs_gpu: true,
@@ -179,7 +179,7 @@ pub static PRESETS: &[Preset] = &[
     },
     Preset {
         name: "sglang",
-        engine: Some(Engine::Sglang),
+        engine: Some(InferenceEngine::Sglang),
         begin: &[
             "python3",
             "-m",
@@ -197,7 +197,7 @@ pub static PRESETS: &[Preset] = &[
     },
     Preset {
         name: "trtllm-serve",
-        engine: Some(Engine::TrtllmServe),
+        engine: Some(InferenceEngine::TrtllmServe),
         begin: &["trtllm-serve", "serve", "{model}", "--host", "{host}", "--port", "{port}"],
         port: 8000,
         needs_gpu: true,
@@ -205,7 +205,7 @@ pub static PRESETS: &[Preset] = &[
     },
     Preset {
         name: "llama-server",
-        engine: Some(Engine::LlamaServer),
+        engine: Some(InferenceEngine::LlamaServer),
         begin: &["llama-server", "-m", "{model.path}", "--host", "{host}", "--port", "{port}"],
         port: 8080,
         needs_gpu: false,

@@ -15,7 +15,7 @@ use super::ready::Ready;
 use crate::workload::beside::{At, Beside, Done, log_tail};
 use sparkbench_archive::manifest::CheckWire;
 use sparkbench_host::web::Web;
-use sparkbench_load::server::{self, Engine, Identity, LIMIT, Served};
+use sparkbench_load::server::{self, Identity, InferenceEngine, LIMIT, Served};
 use sparkbench_load::suite::Planned;
 use sparkbench_plan::Model;
 
@@ -152,7 +152,7 @@ impl Work {
     }
 
     /// Whether the engine is the one that the suite names. One that does not name itself cannot be told.
-    fn engine_check(&self, ran: Option<Engine>) -> Option<CheckWire> {
+    fn engine_check(&self, ran: Option<InferenceEngine>) -> Option<CheckWire> {
         let asked = self.engine.and_then(|preset| preset.engine)?;
         Some(CheckWire {
             item: "engine".to_owned(),
@@ -178,7 +178,7 @@ impl Work {
             "url": self.web.base(),
             "attached": self.attach.is_some(),
             "ready_s": ready_s,
-            "engine": who.engine.map(Engine::word),
+            "engine": who.engine.map(InferenceEngine::word),
             "engine_version": who.version,
             "server_header": who.server,
             "context": who.context,

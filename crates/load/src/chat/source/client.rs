@@ -1,6 +1,6 @@
 //! A client: its conversations and its state.
 //!
-//! In:  settings, this machine's share.  Out: [`Client`]s.
+//! In:  settings, this machine's share.  Out: [`ChatClient`]s.
 //! Not here: its next step (see `deal`).
 
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ use sparkbench_stats::random::{Stream, job_base};
 
 /// State of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum ClientState {
     /// Not begun, or begun again after the warm-up step.
     Fresh,
     /// Its next conversation is chosen and its time has not come.
@@ -29,10 +29,10 @@ pub(super) enum State {
 }
 
 #[derive(Debug)]
-pub(super) struct Client {
+pub(super) struct ChatClient {
     /// Over all machines.
     pub(super) number: u32,
-    pub(super) state: State,
+    pub(super) state: ClientState,
     /// Conversations that it leads, in the order of their turns.
     pub(super) active: VecDeque<u32>,
     /// The one chosen for its next turn.
@@ -62,16 +62,16 @@ pub(super) struct Held {
 }
 
 /// The clients of this machine.
-pub(super) fn clients(settings: &Settings, chat: &Conversations) -> Vec<Client> {
+pub(super) fn clients(settings: &Settings, chat: &Conversations) -> Vec<ChatClient> {
     let all = chat.clients.max(1);
     let most_active = chat.max_active.unwrap_or_else(|| all.saturating_mul(ACTIVE_PER_CLIENT));
     let share = |of: u64, number: u32| of / u64::from(all) + u64::from(u64::from(number) < of % u64::from(all));
     let streams = |key: &str, number: u32| Stream::new(job_base(settings.seed, key), u64::from(number));
     (settings.share.rank..all)
         .step_by(settings.share.world.max(1) as usize)
-        .map(|number| Client {
+        .map(|number| ChatClient {
             number,
-            state: State::Fresh,
+            state: ClientState::Fresh,
             active: VecDeque::new(),
             chosen: None,
             most_active: usize::try_from(share(u64::from(most_active), number)).unwrap_or(usize::MAX).max(1),

@@ -7,8 +7,8 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use super::ChatSource;
-use super::client::{Held, State};
-use crate::chat::builder::{Built, Task, Then};
+use super::client::{ClientState, Held};
+use crate::chat::builder::{BuiltTurn, Task, Then};
 use crate::chat::draw::exponential;
 use crate::chat::log::Why;
 use crate::order::{Order, Phase, Status};
@@ -36,7 +36,7 @@ impl ChatSource {
         }
         for at in 0..self.clients.len() {
             if let Some(client) = self.clients.get_mut(at) {
-                client.state = State::Fresh;
+                client.state = ClientState::Fresh;
             }
             self.free(at, now, now);
         }
@@ -115,7 +115,7 @@ impl ChatSource {
             client.intended = Some(intended);
             due = due.max(intended);
         }
-        client.state = State::Until;
+        client.state = ClientState::Until;
         if due > now {
             self.due.push(Reverse((due, at)));
         } else {
@@ -127,7 +127,7 @@ impl ChatSource {
     pub(super) fn come(&mut self, at: usize, now: Ns) {
         let Some(client) = self.clients.get_mut(at) else { return };
         let built = client.chosen.and_then(|chosen| self.held.get(&chosen)).is_some_and(|held| held.order.is_some());
-        client.state = if built { State::Ready } else { State::Unbuilt(now) };
+        client.state = if built { ClientState::Ready } else { ClientState::Unbuilt(now) };
         if built {
             self.ready.push_back(at);
         }
@@ -136,10 +136,10 @@ impl ChatSource {
     /// A client has nothing left to send in this phase.
     fn done_with(&mut self, at: usize) {
         let Some(client) = self.clients.get_mut(at) else { return };
-        if client.state == State::Finished {
+        if client.state == ClientState::Finished {
             return;
         }
-        client.state = State::Finished;
+        client.state = ClientState::Finished;
         client.chosen = None;
         self.finished += 1;
         // What it still leads will not go on: its limit of requests is reached.
@@ -158,7 +158,7 @@ impl ChatSource {
     }
 
     /// Takes a turn that has been built.
-    pub(super) fn take(&mut self, built: Built, now: Ns) {
+    pub(super) fn take(&mut self, built: BuiltTurn, now: Ns) {
         self.pending = self.pending.saturating_sub(1);
         let Some(held) = self.held.get_mut(&built.conversation) else { return };
         held.turns = built.turns;
@@ -166,9 +166,9 @@ impl ChatSource {
         let at = held.client;
         if let Some(client) = self.clients.get_mut(at)
             && client.chosen == Some(built.conversation)
-            && let State::Unbuilt(since) = client.state
+            && let ClientState::Unbuilt(since) = client.state
         {
-            client.state = State::Ready;
+            client.state = ClientState::Ready;
             self.ready.push_back(at);
             self.send(Task::Late(now.saturating_sub(since) as f64 / 1e6));
         }
@@ -185,7 +185,7 @@ impl ChatSource {
         if self.phase == Phase::Measured {
             client.left = client.left.map(|left| left.saturating_sub(1));
         }
-        client.state = State::Waiting;
+        client.state = ClientState::Waiting;
         Some(order)
     }
 

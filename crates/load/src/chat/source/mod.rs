@@ -31,8 +31,8 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
-use self::client::{Client, Held, clients};
-use super::builder::{Builder, Built, Outcome, Setup, Task, Then};
+use self::client::{ChatClient, Held, clients};
+use super::builder::{BuiltTurn, ChatOutcome, Setup, Task, Then, TurnBuilder};
 use super::figures::Figures;
 use super::frame::Frame;
 use super::library::Library;
@@ -50,7 +50,7 @@ const PAUSE_MAX: Ns = 1_000_000_000;
 
 /// See the module.
 pub struct ChatSource {
-    clients: Vec<Client>,
+    clients: Vec<ChatClient>,
     held: HashMap<u32, Held>,
     /// Clients whose time will come.
     due: BinaryHeap<Reverse<(Ns, usize)>>,
@@ -76,9 +76,9 @@ pub struct ChatSource {
     sampling: Sampling,
     early_stop: bool,
     tasks: Sender<Task>,
-    built: Receiver<Built>,
+    built: Receiver<BuiltTurn>,
     waker: Arc<OnceLock<Waker>>,
-    thread: Option<JoinHandle<Outcome>>,
+    thread: Option<JoinHandle<ChatOutcome>>,
 }
 
 /// Inputs of a source beside the settings.
@@ -123,7 +123,7 @@ impl ChatSource {
         let bell = Arc::clone(&waker);
         let thread = std::thread::Builder::new()
             .name("chat".to_owned())
-            .spawn(move || Builder::new(setup).run(&to_do, &done, &bell))
+            .spawn(move || TurnBuilder::new(setup).run(&to_do, &done, &bell))
             .map_err(|cause| {
                 Error::new(Kind::Preflight, "cannot start the thread that builds conversations")
                     .hint("raise the limit of processes (ulimit -u)")

@@ -87,7 +87,7 @@ pub fn header(origin: Ns) -> String {
 
 /// Chunks to be a block.
 #[derive(Debug, Clone, Copy)]
-pub struct Part<'a> {
+pub struct ChunkBlock<'a> {
     /// `index` of the request.
     pub request: u64,
     /// Number of the first of them within the request.
@@ -107,7 +107,7 @@ pub struct Encoder {
 
 impl Encoder {
     /// Appends a block to `out`. No chunks: no block.
-    pub fn block(&mut self, origin: Ns, part: &Part<'_>, out: &mut Vec<u8>) {
+    pub fn block(&mut self, origin: Ns, part: &ChunkBlock<'_>, out: &mut Vec<u8>) {
         let chunks = part.chunks;
         let Some(head) = chunks.first() else { return };
         let payload = &mut self.payload;

@@ -33,7 +33,7 @@ fn file(blocks: &[(u64, u32, &[Chunk])], end: bool) -> Vec<u8> {
     bytes.push(b'\n');
     let mut encoder = Encoder::default();
     for (index, first, chunks) in blocks {
-        encoder.block(origin, &Part { request: *index, first: *first, more: false, chunks }, &mut bytes);
+        encoder.block(origin, &ChunkBlock { request: *index, first: *first, more: false, chunks }, &mut bytes);
     }
     if end {
         bytes.extend_from_slice(&END);
