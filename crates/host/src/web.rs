@@ -18,6 +18,7 @@ use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body};
 
 use super::net::tls::untrusted;
+use sparkbench_text::address::{Address, from_percent};
 use sparkbench_text::error::{Error, Kind};
 use sparkbench_text::escape::base64;
 use sparkbench_text::excerpt::excerpt;
@@ -282,61 +283,35 @@ fn address(text: &str) -> Result<(String, Option<String>), Error> {
         Error::usage(format!("'{}' is not an address of a server: {why}", plain(&bare(text))))
             .hint("write it like http://localhost:8000")
     };
-    let (scheme, rest) =
-        text.trim().split_once("://").ok_or_else(|| wrong("it does not begin with http:// or https://"))?;
-    let scheme = scheme.to_ascii_lowercase();
-    if scheme != "http" && scheme != "https" {
-        return Err(wrong("it does not begin with http:// or https://"));
-    }
-    if rest.contains(['?', '#']) {
+    let parts = Address::split(text.trim());
+    let scheme = parts.scheme.map(str::to_ascii_lowercase).filter(|scheme| scheme == "http" || scheme == "https");
+    let scheme = scheme.ok_or_else(|| wrong("it does not begin with http:// or https://"))?;
+    if parts.query.is_some() || parts.fragment.is_some() {
         return Err(wrong("a query or a fragment has no place in it"));
     }
-    let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
-    let (login, host) = authority.rsplit_once('@').map_or((None, authority), |(login, host)| (Some(login), host));
+    let host = parts.place;
     if host.is_empty() || host.starts_with(':') || host.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return Err(wrong("it names no host"));
     }
-    let path = path.trim_end_matches('/');
+    let path = parts.path.trim_end_matches('/');
     let path = path.strip_suffix("/v1").unwrap_or(path);
     let base = format!("{scheme}://{host}{path}");
     if base.parse::<ureq::http::Uri>().is_err() {
         return Err(wrong("host, port or path cannot be read"));
     }
-    let login = login.map(|login| String::from_utf8_lossy(&unescape(login)).into_owned());
+    let login = parts.login.map(|login| String::from_utf8_lossy(&from_percent(login)).into_owned());
     Ok((base, login))
 }
 
 /// An address without name, password and query, for messages about it.
 fn bare(text: &str) -> String {
-    let text = text.split(['?', '#']).next().unwrap_or_default();
-    match text.split_once("://") {
-        Some((scheme, rest)) => {
-            let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
-            let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-            format!("{scheme}://{host}{path}")
-        }
-        None => text.rsplit_once('@').map_or(text, |(_, host)| host).to_owned(),
+    let Address { scheme, place, path, .. } = Address::split(text);
+    match (scheme, path.rsplit_once('@')) {
+        (Some(scheme), _) => format!("{scheme}://{place}{path}"),
+        // Where the scheme is missing, a password with a slash looks like a path.
+        (None, Some((_, rest))) => rest.to_owned(),
+        (None, None) => format!("{place}{path}"),
     }
-}
-
-/// `%40` and the like as bytes.
-fn unescape(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let digits = tail.get(..2).filter(|_| *first == b'%').and_then(|two| std::str::from_utf8(two).ok());
-        match digits.and_then(|two| u8::from_str_radix(two, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = tail.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    bytes
 }
 
 fn trust(tls: &Tls) -> Result<TlsConfig, Error> {

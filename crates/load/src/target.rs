@@ -11,6 +11,7 @@ use std::fmt;
 use std::net::Ipv6Addr;
 
 use super::settings::Endpoint;
+use sparkbench_text::address::{Address, from_percent};
 use sparkbench_text::error::Error;
 use sparkbench_text::escape::base64;
 
@@ -60,10 +61,11 @@ impl Target {
                 "give it on one line, in quotes, with %20 for a space",
             ));
         }
-        let (scheme, rest) = match typed.split_once("://") {
-            Some(parts) => parts,
+        let parts = Address::split(typed);
+        let scheme = match parts.scheme {
+            Some(scheme) => scheme,
             // Host and port are enough, as on the command lines of the servers.
-            None if names_a_port(typed) => ("http", typed),
+            None if names_a_port(typed) => "http",
             None => {
                 let bare = typed.rsplit('@').next().unwrap_or_default();
                 return Err(fault(
@@ -82,23 +84,18 @@ impl Target {
                 ));
             }
         };
-        if rest.contains('#') {
+        if parts.fragment.is_some() {
             return Err(fault("the address has a fragment, which is never sent", "leave out the part from '#' on"));
         }
-        if rest.contains('?') {
+        if parts.query.is_some() {
             return Err(fault(
                 "the address has a query",
                 "leave out the part from '?' on. Give a key with --api-key-env, and headers with --header",
             ));
         }
-        let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
-        let (credentials, place) = match authority.rsplit_once('@') {
-            Some((credentials, place)) => (Some(credentials), place),
-            None => (None, authority),
-        };
         let (host, port) =
-            host_and_port(place, if tls { 443 } else { 80 }).map_err(|(what, hint)| fault(what, hint))?;
-        let (authorization, secrets) = match credentials.map(basic) {
+            host_and_port(parts.place, if tls { 443 } else { 80 }).map_err(|(what, hint)| fault(what, hint))?;
+        let (authorization, secrets) = match parts.login.map(basic) {
             Some(Ok((header, secrets))) => (Some(header), secrets),
             Some(Err(())) => {
                 return Err(fault(
@@ -108,10 +105,10 @@ impl Target {
             }
             None => (None, Vec::new()),
         };
-        if !path.is_ascii() {
+        if !parts.path.is_ascii() {
             return Err(fault("the path of the address has characters beyond ASCII", "write them as %XX"));
         }
-        Ok(Self { tls, host, port, path: base_path(path), authorization, secrets })
+        Ok(Self { tls, host, port, path: base_path(parts.path), authorization, secrets })
     }
 
     /// Whether the connection is encrypted.
@@ -189,10 +186,17 @@ impl fmt::Debug for Target {
 
 /// The address as an error may show it: text before an `@` is removed, and so is a query.
 fn masked(url: &str) -> String {
-    let (scheme, rest) = url.split_once("://").map_or(("", url), |(scheme, rest)| (scheme, rest));
-    let rest = rest.split(['?', '#']).next().unwrap_or_default();
-    let rest = rest.rsplit_once('@').map_or_else(|| rest.to_owned(), |(_, rest)| format!("***@{rest}"));
-    let joined = if scheme.is_empty() { rest } else { format!("{scheme}://{rest}") };
+    let Address { scheme, login, place, path, .. } = Address::split(url);
+    let rest = match (path.rsplit_once('@'), login) {
+        // A password may have a slash in it.
+        (Some((_, rest)), _) => format!("***@{rest}"),
+        (None, Some(_)) => format!("***@{place}{path}"),
+        (None, None) => format!("{place}{path}"),
+    };
+    let joined = match scheme {
+        Some(scheme) if !scheme.is_empty() => format!("{scheme}://{rest}"),
+        _ => rest,
+    };
     joined.chars().take(200).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
@@ -260,19 +264,14 @@ fn basic(credentials: &str) -> Result<(String, Vec<String>), ()> {
     Ok((format!("Basic {coded}"), secrets))
 }
 
+/// Nothing may stand for itself here: a sign that is left over is a mistake in a password.
 fn percent_decoded(text: &str) -> Result<String, ()> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let mut digit = || rest.next().and_then(|b| char::from(b).to_digit(16)).ok_or(());
-        let (high, low) = (digit()?, digit()?);
-        bytes.push(u8::try_from(high * 16 + low).map_err(|_| ())?);
+    let whole =
+        |piece: &str| piece.as_bytes().first_chunk::<2>().is_some_and(|pair| pair.iter().all(u8::is_ascii_hexdigit));
+    if !text.split('%').skip(1).all(whole) {
+        return Err(());
     }
-    String::from_utf8(bytes).map_err(|_| ())
+    String::from_utf8(from_percent(text)).map_err(|_| ())
 }
 
 #[cfg(test)]

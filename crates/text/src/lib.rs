@@ -1,4 +1,4 @@
-//! Text: errors, escapes, slugs, digits, plurals, excerpts, tables on a terminal, the nearest word, hashes.
+//! Text: errors, addresses, escapes, slugs, digits, plurals, excerpts, tables on a terminal, the nearest word, hashes.
 //!
 //! In:  words and bytes.  Out: text for people, and names for files.
 //! Not here: what is said (see `verdict`, `cli`).
@@ -8,6 +8,7 @@
 // Cargo builds this crate again in a clone that shares its target folder with another one (docs/design/0023).
 const _: Option<&str> = option_env!("SPARKBENCH_ROOT");
 
+pub mod address;
 pub mod digits;
 pub mod error;
 pub mod escape;
