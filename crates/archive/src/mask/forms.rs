@@ -13,6 +13,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
 use super::{KNOWN_ANYWHERE, KNOWN_LEAST};
+use sparkbench_text::address;
 use sparkbench_text::escape::base64;
 
 /// Bytes to search for.
@@ -117,24 +118,7 @@ fn percent(text: &str, kept: &[u8], capitals: bool) -> String {
 
 /// `%XX` as the bytes they stand for. What is no such triple stays.
 pub(super) fn from_percent(text: &str) -> String {
-    let digit = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16));
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let pair = digit(bytes.get(at + 1)).zip(digit(bytes.get(at + 2))).filter(|_| *byte == b'%');
-        match pair.and_then(|(high, low)| u8::try_from(high * 16 + low).ok()) {
-            Some(meant) => {
-                out.push(meant);
-                at += 3;
-            }
-            None => {
-                out.push(*byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    String::from_utf8_lossy(&address::from_percent(text)).into_owned()
 }
 
 /// The bytes of a text in base 64, of either alphabet, with or without padding.
