@@ -16,6 +16,7 @@ pub mod passes;
 mod recount;
 pub mod search;
 mod shown_settings;
+mod view;
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -32,6 +33,7 @@ use super::target::Target;
 use super::tokens::Recipe;
 use sparkbench_archive::mask::Secrets;
 use sparkbench_host::Host;
+use sparkbench_host::net::Ns;
 use sparkbench_text::error::Error;
 
 /// Receives progress messages.
@@ -123,4 +125,9 @@ impl<'a> Session<'a> {
         Err(Error::usage(format!("the longest request has {longest} tokens, but the server accepts at most {most}"))
             .hint("shorten --isl or --osl, or start the server with a longer limit (--max-model-len, -c)"))
     }
+}
+
+/// Of a moment or a time.
+fn seconds(at: Ns) -> f64 {
+    at as f64 / 1e9
 }

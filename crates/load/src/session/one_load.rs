@@ -3,17 +3,18 @@
 //! In:  [`Session`], [`Settings`], a folder.  Out: the raw files in the folder, [`Loaded`].
 //! Not here: requests and their times (see `feed`), sending (see `engine`), figures (see `summary`).
 
-use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::feed::{Feed, FeedSummary};
-use super::{Live, Session, shown_settings};
+use super::view::View;
+use super::{Session, seconds, shown_settings};
 use crate::calibrate::Calibration;
 use crate::certificate::{self, Evidence, STALL_MS};
-use crate::engine::{Control, Engine, EngineReport, Options, Progress};
+use crate::engine::{Control, Engine, EngineReport, Options};
 use crate::ranks::{RankReport, Whole};
 use crate::server::cache::PromiseOutcome;
 use crate::server::{CacheCheck, Scraped, Scraper, scrape};
@@ -24,9 +25,6 @@ use crate::until::{self, UntilReport};
 use sparkbench_archive::mask::{Secrets, Veil};
 use sparkbench_host::net::{Ns, now, usage};
 use sparkbench_text::error::{Error, Kind};
-
-/// Length of the window for current rates on the screen: the last five seconds.
-const CURRENT: Ns = 5_000_000_000;
 
 /// Time between two checks of a load that runs.
 const LOOK: Duration = Duration::from_millis(200);
@@ -48,6 +46,15 @@ pub struct Loaded {
     pub interrupted: bool,
     /// First send to last piece of the measured part, seconds on the monotonic clock of the machine.
     pub window_s: Option<(f64, f64)>,
+}
+
+/// A load before its first request.
+struct Begun {
+    engine: Engine,
+    feed: Feed,
+    scraper: Option<Scraper>,
+    /// From where its times count.
+    origin: Ns,
 }
 
 /// Result of the engine's thread.
@@ -99,35 +106,15 @@ impl Session<'_> {
         (secrets, veil): (Secrets, &Veil),
     ) -> Result<Loaded, Error> {
         let shown = secrets.members(&settings.extra_body);
-        let engine = Engine::new(&self.target, &self.options(settings, secrets))?;
-        let mut feed = Feed::new(self, settings, &engine.waker(), folder)?;
-        // Of several clients one is enough to ask for the server's own counts.
-        let scraper = if self.ranks.as_ref().is_none_or(|ranks| ranks.is_head()) {
-            let (web, engine) = (&self.known.web, self.known.identity.engine);
-            Some(Scraper::start(web, engine, &folder.join("metrics"), scrape::EVERY)?)
-        } else {
-            None
-        };
-        let origin = match &self.ranks {
-            None => now(),
-            Some(ranks) => {
-                feed.begin_by(ranks.gate());
-                ranks.agree(&feed.digest(), folder, &engine.waker(), &|| self.interrupted())?
-            }
-        };
+        let Begun { engine, feed, scraper, origin } = self.begin(settings, folder, secrets)?;
         let started_utc = self.host.utc().iso();
         let ran = self.run(engine, feed, settings, name, folder, origin)?;
         let (scraped, unscraped) = apart(scraper.map_or_else(|| Ok(Scraped::default()), Scraper::stop));
         let interrupted = self.interrupted();
         let facts = |settings: &Settings, planned| {
-            let mut facts = Facts::of(settings);
-            facts.url = self.target.shown();
-            facts.model = Some(self.known.model.id.clone());
+            let mut facts = self.facts(settings, &ran.feed, &shown);
             facts.started_utc.clone_from(&started_utc);
-            facts.settings = shown_settings::settings(settings, &self.known, &ran.feed, &shown);
             facts.planned = planned;
-            facts.notes.clone_from(&self.known.notes);
-            facts.notes.extend(ran.feed.notes());
             facts
         };
         let met = ran.until.as_ref().is_some_and(|until| until.met);
@@ -146,13 +133,8 @@ impl Session<'_> {
         let mut failure = stored.failure.take().or(unfed).or(unscraped);
         let counted = Summary::count(own_facts, &mut stored)?;
         let evidence = evidence(&report, &stored, &counted, &fed, settings);
-        let client = certificate::judge(&evidence, calibration);
         let mut window_s = counted.span.map(|(from, to)| (seconds(from), seconds(to)));
-        let first_late_ns = match &self.ranks {
-            Some(ranks) => first_late(&mut stored, ranks.opened())?,
-            None => None,
-        };
-        let mut summary = counted.certified(client);
+        let mut summary = counted.certified(certificate::judge(&evidence, calibration));
         summary.conversations = fed.figures;
         // First of all: it says why the load has this length.
         summary.notes.splice(0..0, until.as_ref().map(UntilReport::sentence));
@@ -164,6 +146,7 @@ impl Session<'_> {
         // Before anything of it goes to rank 0, which may have been given another key.
         summary.hide(veil);
         if let Some(ranks) = &self.ranks {
+            let first_late_ns = first_late(&mut stored, ranks.opened())?;
             let report = RankReport::of(&summary, &stored, first_late_ns, failure.as_ref());
             if let Some(facts) = all_facts.filter(|_| failure.is_none()) {
                 let whole = ranks.gather(&mut stored, folder, report, &|| self.interrupted());
@@ -184,22 +167,47 @@ impl Session<'_> {
             summary.invalid_because.push(failure.in_short());
         }
         summary.hide(veil);
-        let path = folder.join(SUMMARY_FILE);
-        if let Err(cause) = std::fs::write(&path, summary.json()) {
-            failure.get_or_insert_with(|| {
-                Error::archive(format!("cannot write '{}'", path.display()))
-                    .hint("free space on the disk of the archive. Without an archive, records are in TMPDIR or /tmp")
-                    .because(cause)
-            });
-        }
+        let unwritten = write_summary(folder, &summary).err();
         let loaded = Loaded { name: name.to_owned(), summary, interrupted, window_s };
-        match failure {
+        match failure.or(unwritten) {
             Some(failure) => {
                 self.watcher.broken(&loaded);
                 Err(failure)
             }
             None => Ok(loaded),
         }
+    }
+
+    /// Everything that has to be there before the first request. All clients of one load agree here on when it begins.
+    fn begin(&self, settings: &Settings, folder: &Path, secrets: Secrets) -> Result<Begun, Error> {
+        let engine = Engine::new(&self.target, &self.options(settings, secrets))?;
+        let mut feed = Feed::new(self, settings, &engine.waker(), folder)?;
+        // Of several clients one is enough to ask for the server's own counts.
+        let scraper = if self.ranks.as_ref().is_none_or(|ranks| ranks.is_head()) {
+            let (web, engine) = (&self.known.web, self.known.identity.engine);
+            Some(Scraper::start(web, engine, &folder.join("metrics"), scrape::EVERY)?)
+        } else {
+            None
+        };
+        let origin = match &self.ranks {
+            None => now(),
+            Some(ranks) => {
+                feed.begin_by(ranks.gate());
+                ranks.agree(&feed.digest(), folder, &engine.waker(), &|| self.interrupted())?
+            }
+        };
+        Ok(Begun { engine, feed, scraper, origin })
+    }
+
+    /// For the summary: what was asked for, and of which server. `shown` are the further members as they may be shown.
+    fn facts(&self, settings: &Settings, feed: &Feed, shown: &Value) -> Facts {
+        let mut facts = Facts::of(settings);
+        facts.url = self.target.shown();
+        facts.model = Some(self.known.model.id.clone());
+        facts.settings = shown_settings::settings(settings, &self.known, feed, shown);
+        facts.notes.clone_from(&self.known.notes);
+        facts.notes.extend(feed.notes());
+        facts
     }
 
     /// The engine on its own thread, and the waiting for it here.
@@ -243,7 +251,7 @@ impl Session<'_> {
                 }
             });
             let thread = thread.map_err(|cause| Error::new(Kind::Preflight, "cannot start a thread").because(cause))?;
-            let mut view = View { began: origin, past: VecDeque::new(), name, planned, settings };
+            let mut view = View::new(origin, name, planned, settings);
             let mut told = origin;
             while !thread.is_finished() {
                 self.host.pause(LOOK);
@@ -343,6 +351,15 @@ fn first_late(stored: &mut Stored, opened: Option<Ns>) -> Result<Option<i64>, Er
     Ok(first.and_then(|(sent, intended)| Some(sent.wrapping_sub(intended.or(opened)?).cast_signed())))
 }
 
+fn write_summary(folder: &Path, summary: &Summary) -> Result<(), Error> {
+    let path = folder.join(SUMMARY_FILE);
+    std::fs::write(&path, summary.json()).map_err(|cause| {
+        Error::archive(format!("cannot write '{}'", path.display()))
+            .hint("free space on the disk of the archive. Without an archive, records are in TMPDIR or /tmp")
+            .because(cause)
+    })
+}
+
 /// The summary of all clients, from what all of them stored. `own` is that of this client's share.
 fn count_all(
     facts: Facts,
@@ -379,10 +396,6 @@ fn count_all(
 /// Available results, and why some are missing. A file that cannot be written is no reason to lose the figures.
 fn apart<T: Default>(result: Result<T, Error>) -> (T, Option<Error>) {
     result.map_or_else(|error| (T::default(), Some(error)), |found| (found, None))
-}
-
-fn seconds(at: Ns) -> f64 {
-    at as f64 / 1e9
 }
 
 /// Beginning of a note on a server that was short of memory.
@@ -461,56 +474,5 @@ fn evidence(
         bodies_late: fed.bodies_late,
         peak_rss_mib: report.usage_after.peak_rss_mib,
         concurrency: steady.filter(|_| closed).and_then(|steady| Some((steady.target?, steady.concurrency_mean))),
-    }
-}
-
-/// Makes moments for anyone who watches.
-struct View<'a> {
-    began: Ns,
-    /// Observations of the last seconds, the oldest first.
-    past: VecDeque<Seen>,
-    name: &'a str,
-    planned: Option<u64>,
-    settings: &'a Settings,
-}
-
-/// Counts at one moment.
-#[derive(Clone, Copy, Default)]
-struct Seen {
-    at: Ns,
-    pieces: u64,
-    ttft: (u64, u64),
-}
-
-impl View<'_> {
-    fn look(&mut self, progress: &Arc<Progress>, done: bool) -> Live {
-        let at = now();
-        let seen = Seen { at, pieces: progress.pieces.load(Relaxed), ttft: progress.ttft.totals() };
-        while self.past.front().is_some_and(|old| at.saturating_sub(old.at) > CURRENT) && self.past.len() > 1 {
-            self.past.pop_front();
-        }
-        let old = self.past.front().copied().unwrap_or(Seen { at: self.began, ..Seen::default() });
-        self.past.push_back(seen);
-        let past_s = seconds(at.saturating_sub(old.at)).max(1e-9);
-        let pieces_s = seen.pieces.saturating_sub(old.pieces) as f64 / past_s;
-        let (count, sum) = (seen.ttft.0.saturating_sub(old.ttft.0), seen.ttft.1.saturating_sub(old.ttft.1));
-        let ttft = if count > 0 { Some(sum as f64 / count as f64) } else { progress.ttft.mean() };
-        let counted = progress.counted_pieces.load(Relaxed);
-        let tokens = progress.output_tokens.load(Relaxed);
-        let failed = progress.failed.load(Relaxed);
-        Live {
-            name: self.name.to_owned(),
-            elapsed_s: seconds(at.saturating_sub(self.began)),
-            planned: self.planned,
-            planned_s: self.settings.duration_s,
-            ended: progress.ok.load(Relaxed) + failed + progress.others.load(Relaxed),
-            in_flight: progress.in_flight.load(Relaxed),
-            failed,
-            ttft_ms: ttft.map(|ns| ns / 1e6),
-            tpot_ms: progress.tpot.mean().map(|ns| ns / 1e6),
-            pieces_s,
-            tokens_s: (counted > 0 && tokens > 0).then(|| pieces_s * tokens as f64 / counted as f64),
-            done,
-        }
     }
 }
