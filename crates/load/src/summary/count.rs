@@ -33,44 +33,82 @@ const WHOLE_CHUNKS: u32 = 8;
 /// Share of unstreamed answers from which on it is reported.
 const WHOLE_SHARE: f64 = 0.05;
 
+/// The passes before any figure: when the load was, where it was steady, and what its chunks hold.
+struct Passed {
+    totals: Totals,
+    /// First send to last piece.
+    span: Option<(u64, u64)>,
+    flight: Option<Flight>,
+    kernel_clock: bool,
+    chunks: FromChunks,
+    steady: Option<Steady>,
+    open: open::Open,
+}
+
+impl Passed {
+    fn over(facts: &Facts, stored: &mut Stored) -> Result<Self, Error> {
+        let mut totals = Totals::default();
+        stored.rows.each(|row| totals.add(row))?;
+        let span = totals.first_sent.zip(totals.last_token).filter(|(from, to)| to > from);
+        let flight = flight(&mut stored.rows, &totals)?;
+        let window = window(facts, &totals, flight.as_ref());
+        let weights = Weights::new(&mut stored.rows)?;
+        let kernel_clock = totals.first_tokens > 0 && totals.stamped == totals.first_tokens;
+        let all_one = totals.one_token == totals.completed;
+        let chunks = pass::chunks(stored, &weights, window, !all_one, kernel_clock)?;
+        drop(weights);
+        let steady = steady(facts, &mut stored.rows, window, &chunks, stored.origin)?;
+        let open = match facts.goal {
+            Goal::Open(..) => open::look(&mut stored.rows, window, facts.process)?,
+            Goal::Closed(_) => open::Open::default(),
+        };
+        Ok(Self { totals, span, flight, kernel_clock, chunks, steady, open })
+    }
+}
+
+/// Why figures are absent where they are.
+struct Reasons {
+    answered: bool,
+    nothing: &'static str,
+    no_tokens: &'static str,
+    no_further: &'static str,
+}
+
+impl Reasons {
+    fn of(totals: &Totals) -> Self {
+        let answered = totals.completed > 0;
+        let nothing = if totals.recorded == 0 { "no request was made" } else { "no request was answered" };
+        let no_tokens = if answered { "the tokens were not counted" } else { nothing };
+        let no_further = match (totals.output_known, totals.unspanned) {
+            (0, _) => no_tokens,
+            (_, 0) => "no answer has a further token",
+            _ => {
+                "few chunks hold many tokens, so the time of each token is not known. With --continuous-usage the server counts tokens per chunk"
+            }
+        };
+        Self { answered, nothing, no_tokens, no_further }
+    }
+
+    /// This, if any request was answered.
+    const fn unless(&self, why: &'static str) -> &'static str {
+        if self.answered { why } else { self.nothing }
+    }
+}
+
 /// See the module.
 pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error> {
-    let mut totals = Totals::default();
-    stored.rows.each(|row| totals.add(row))?;
-    let span = totals.first_sent.zip(totals.last_token).filter(|(from, to)| to > from);
-    let seconds = span.map(|(from, to)| (to - from) as f64 / 1e9);
-    let flight = flight(&mut stored.rows, &totals)?;
-    let window = window(&facts, &totals, flight.as_ref());
-    let weights = Weights::new(&mut stored.rows)?;
-    let kernel_clock = totals.first_tokens > 0 && totals.stamped == totals.first_tokens;
-    let all_one = totals.one_token == totals.completed;
-    let seen = pass::chunks(stored, &weights, window, !all_one, kernel_clock)?;
-    drop(weights);
-    let steady = steady(&facts, &mut stored.rows, window, &seen, stored.origin)?;
-
-    let seen_open = match facts.goal {
-        Goal::Open(..) => open::look(&mut stored.rows, window, facts.process)?,
-        Goal::Closed(_) => open::Open::default(),
-    };
-
+    let Passed { totals, span, flight, kernel_clock, chunks, steady, open: seen_open } = Passed::over(&facts, stored)?;
+    let reasons = Reasons::of(&totals);
+    let Reasons { nothing, no_tokens, no_further, .. } = reasons;
     let completed = totals.completed;
-    let nothing = if totals.recorded == 0 { "no request was made" } else { "no request was answered" };
-    let unless = |why: &'static str| if completed == 0 { nothing } else { why };
-    let no_tokens = unless("the tokens were not counted");
-    let no_further = match (totals.output_known, totals.unspanned) {
-        (0, _) => no_tokens,
-        (_, 0) => "no answer has a further token",
-        _ => {
-            "few chunks hold many tokens, so the time of each token is not known. With --continuous-usage the server counts tokens per chunk"
-        }
-    };
+    let seconds = span.map(|(from, to)| (to - from) as f64 / 1e9);
     let open = matches!(facts.goal, Goal::Open(..));
     let rtt = facts.rtt_ms.unwrap_or(0.0);
     let lags = |metric: Metric| Lags::of(&metric);
 
     let mut notes = facts.notes.clone();
-    let FromChunks { gaps, itl, lag, .. } = seen;
-    let chunk_gap_ms = gaps.metric(&define::CHUNK_GAP, unless("no answer has a second chunk"));
+    let FromChunks { gaps, itl, lag, .. } = chunks;
+    let chunk_gap_ms = gaps.metric(&define::CHUNK_GAP, reasons.unless("no answer has a second chunk"));
     let itl_ms = itl_of(&chunk_gap_ms, itl, &totals, nothing, &mut notes);
     let mut whole = 0;
     stored.rows.each(|row| whole += u64::from(came_whole(row)))?;
@@ -137,7 +175,7 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
             None
         },
         ttft_first_chunk_ms: figure(rows, &define::TTFT_FIRST_CHUNK, nothing, |row| ms(row.first_event, row.start()))?,
-        ttfo_ms: figure(rows, &define::TTFO, unless("no answer has a visible piece"), |row| {
+        ttfo_ms: figure(rows, &define::TTFO, reasons.unless("no answer has a visible piece"), |row| {
             ms(row.first_content, row.start())
         })?,
         chunk_gap_ms,
@@ -149,7 +187,7 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
         prefill_tok_s: figure(
             rows,
             &define::PREFILL_RATE,
-            unless("the server does not report how many tokens came from its cache"),
+            reasons.unless("the server does not report how many tokens came from its cache"),
             |row| {
                 let uncached = row.input?.checked_sub(row.cached?)?;
                 let rate = f64::from(uncached) * 1000.0 / (ms(row.first_token, row.sent)? - rtt);
