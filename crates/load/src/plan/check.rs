@@ -5,9 +5,19 @@
 
 use std::sync::Arc;
 
-use super::{PlanInput, What};
-use crate::settings::{Arrival, Cache, Lengths, Settings, Shape, Share, Work};
+use super::PlanInput;
+use super::prompts::Prompts;
+use super::trace::Trace;
+use crate::settings::{Arrival, Cache, Lengths, Prefix, Settings, Shape, Share, Work};
 use sparkbench_text::error::Error;
+
+/// Source of the requests.
+#[derive(Debug)]
+pub(super) enum What {
+    Synthetic { isl: Lengths, osl: Lengths, prefix: Prefix },
+    Prompts { lines: Arc<Prompts>, osl: Lengths },
+    Trace(Arc<Trace>),
+}
 
 /// Shape, share and ramp fit together.
 pub(super) fn shape(settings: &Settings) -> Result<(), Error> {

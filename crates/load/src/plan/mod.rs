@@ -15,6 +15,7 @@
 
 pub(crate) mod arrivals;
 mod check;
+mod described;
 mod entry;
 pub(crate) mod input;
 pub(crate) mod lengths;
@@ -25,20 +26,19 @@ pub(crate) mod trace;
 mod walk;
 mod write;
 
-use std::sync::Arc;
-
 pub use entry::{Entry, PromptHead, PromptSpec};
 pub use input::PlanInput;
 pub use text::{NONCE_WORDS, Purpose, Text, TextWriter, all_words};
 pub use walk::{Entries, Walk};
 
 use arrivals::Arrivals;
+use check::What;
 use lengths::LONGEST;
-use prompts::{Line, Prompts};
-use trace::{BLOCK_TOKENS, Trace};
+use prompts::Line;
+use trace::BLOCK_TOKENS;
 
 use super::order::Phase;
-use super::settings::{Cache, Lengths, Prefix, Settings, Shape, Share};
+use super::settings::{Cache, Lengths, Settings, Shape, Share};
 use sparkbench_stats::random::{Stream, job_base};
 use sparkbench_text::error::Error;
 
@@ -65,13 +65,6 @@ enum Times {
     Closed,
     Open(Arrivals),
     Trace { speed: f64 },
-}
-
-#[derive(Debug)]
-enum What {
-    Synthetic { isl: Lengths, osl: Lengths, prefix: Prefix },
-    Prompts { lines: Arc<Prompts>, osl: Lengths },
-    Trace(Arc<Trace>),
 }
 
 /// Where the streams of lengths start, by phase.
@@ -123,7 +116,7 @@ impl Plan {
             times,
             what,
             bases: Bases { isl: base("isl"), osl: base("osl") },
-            described: write::describe(settings, input),
+            described: described::describe(settings, input),
         })
     }
 

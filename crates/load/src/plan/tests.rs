@@ -1,9 +1,12 @@
 //! Plans: order of access, phases, shares, bytes.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use super::prompts::Prompts;
+use super::trace::Trace;
 use super::*;
-use crate::settings::{Arrival, Ramp, Work};
+use crate::settings::{Arrival, Prefix, Ramp, Work};
 
 fn open(rate: f64) -> Settings {
     Settings {

@@ -12,10 +12,11 @@ use std::io::{self, BufReader, Seek as _};
 use std::path::Path;
 
 use super::incoming::{Incoming, RankFile};
-use super::report::{RankLine, RankReport};
+use super::report::RankReport;
 use super::state::RanksState;
 use crate::chat::log::CONVERSATIONS_FILE;
 use crate::store::Stored;
+use crate::summary::RankLine;
 use sparkbench_archive::manifest::REQUESTS_FILE;
 use sparkbench_host::meet::ClockOffset;
 use sparkbench_text::error::Error;

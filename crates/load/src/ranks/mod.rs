@@ -31,7 +31,7 @@ pub use self::merge::Whole;
 pub use self::messages::Called;
 use self::messages::{ToHead, ToMember};
 pub use self::place::Place;
-pub use self::report::{RankLine, RankReport};
+pub use self::report::RankReport;
 use self::state::{Inner, OVER, RanksState, level};
 use super::live::Live;
 use super::order::{Gate, Phase};

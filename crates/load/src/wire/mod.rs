@@ -14,6 +14,7 @@
 
 mod chunked;
 pub(crate) mod delta;
+mod deltas;
 pub(crate) mod events;
 pub(crate) mod fault;
 mod json;
@@ -23,7 +24,8 @@ pub(crate) mod request;
 pub(crate) mod response;
 mod shape;
 
-pub use delta::{Delta, Deltas};
+pub use delta::Delta;
+pub use deltas::Deltas;
 pub use events::{Event, EventStream};
 pub use fault::{Fault, Missing};
 pub use raw::Raw;
