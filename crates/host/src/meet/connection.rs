@@ -13,7 +13,7 @@ use tokio::sync::mpsc::{Receiver, Sender, UnboundedReceiver, UnboundedSender, ch
 use tokio::time::{Instant, interval, timeout};
 
 use super::frame::{Frame, LONGEST, NUMBER, Side, TAG};
-use super::{ClockOffset, Event, Handler, TRIPS, WORD};
+use super::{Clock, Event, Handler, TRIPS, WORD};
 use crate::net::{Ns, now};
 
 /// Parts of files that may wait to be sent. The sender waits for the link.
@@ -148,7 +148,7 @@ struct Trips {
     left: u32,
     id: u64,
     asked: Ns,
-    best: Option<ClockOffset>,
+    best: Option<Clock>,
 }
 
 async fn write(
@@ -179,7 +179,7 @@ async fn write(
                         }
                     }
                     Frame::Pong(id, answered) if id == trips.id && trips.left > 0 => {
-                        let clock = ClockOffset::of(trips.asked, answered, at);
+                        let clock = Clock::of(trips.asked, answered, at);
                         trips.best = Some(trips.best.map_or(clock, |best| best.better(clock)));
                         trips.left -= 1;
                         if trips.left == 0 {

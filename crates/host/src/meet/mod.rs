@@ -1,6 +1,6 @@
 //! Connections between rank 0 and the other processes of one job, and the offset between their clocks.
 //!
-//! In:  an address, a [`Secret`], ranks.  Out: [`Event`]s to a [`Handler`], [`ClockOffset`]s.
+//! In:  an address, a [`Secret`], ranks.  Out: [`Event`]s to a [`Handler`], [`Clock`]s.
 //! Not here: the messages and what follows from them (see `load::ranks`).
 //!
 //! Rank 0 listens at the one address that it is given. Whoever connects must prove that it knows the secret, and rank 0 proves the same.
@@ -44,7 +44,7 @@ pub enum Event {
     /// It sent part of a file.
     Bytes(u32, Vec<u8>),
     /// How far its clock is.
-    Clock(u32, ClockOffset),
+    Clock(u32, Clock),
     /// It is gone, and why.
     Left(u32, String),
     /// Someone did not know the secret, or came as a rank that is there.
@@ -56,14 +56,14 @@ pub type Handler = Arc<dyn Fn(Event) + Send + Sync>;
 
 /// How far a clock is from ours.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ClockOffset {
+pub struct Clock {
     /// Its time less ours, nanoseconds.
     pub ahead_ns: i64,
     /// The most by which that may be wrong: half of the shortest round trip.
     pub bound_ns: u64,
 }
 
-impl ClockOffset {
+impl Clock {
     /// From one round trip: asked and heard on our clock, answered on the other.
     pub fn of(asked: Ns, answered: Ns, heard: Ns) -> Self {
         let trip = heard.saturating_sub(asked);

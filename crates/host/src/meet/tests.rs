@@ -100,10 +100,10 @@ fn the_clock_of_another_process_of_this_machine_is_ours() {
 
 #[test]
 fn the_shortest_of_several_round_trips_says_most() {
-    let clock = ClockOffset::of(1000, 5_000_100, 1200);
-    assert_eq!(clock, ClockOffset { ahead_ns: 4_999_000, bound_ns: 100 });
+    let clock = Clock::of(1000, 5_000_100, 1200);
+    assert_eq!(clock, Clock { ahead_ns: 4_999_000, bound_ns: 100 });
     assert_eq!(clock.there(1100), 5_000_100);
-    let behind = ClockOffset::of(5000, 100, 5010);
+    let behind = Clock::of(5000, 100, 5010);
     assert_eq!((behind.ahead_ns, behind.there(5005)), (-4905, 100));
     assert_eq!(clock.better(behind), behind);
 }

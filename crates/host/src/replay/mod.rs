@@ -60,7 +60,7 @@ type ByArgv<T> = Vec<(Vec<String>, T)>;
 
 #[derive(Debug, Default)]
 struct State {
-    clock: time::Clock,
+    clock: time::ReplayClock,
     deeds: Vec<HostCall>,
     /// Content of a file from a moment on. The last moment that has come counts.
     files: BTreeMap<PathBuf, Vec<(Duration, Recorded)>>,

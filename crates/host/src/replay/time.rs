@@ -9,7 +9,7 @@ use sparkbench_model::Instant;
 
 /// Two clocks that are set.
 #[derive(Debug)]
-pub(super) struct Clock {
+pub(super) struct ReplayClock {
     /// `CLOCK_MONOTONIC`.
     pub now: Duration,
     /// Wall clock when `now` was 0.
@@ -20,7 +20,7 @@ pub(super) struct Clock {
     pub interrupt: Option<Duration>,
 }
 
-impl Default for Clock {
+impl Default for ReplayClock {
     fn default() -> Self {
         // 2026-01-01T00:00:00Z is shown at 1,000 s.
         Self {
@@ -32,7 +32,7 @@ impl Default for Clock {
     }
 }
 
-impl Clock {
+impl ReplayClock {
     /// Wall clock, jumps included.
     pub(super) fn wall(&self) -> Instant {
         let jumped: i64 = self.jumps.iter().filter(|(at, _)| *at <= self.now).map(|(_, by)| by).sum();

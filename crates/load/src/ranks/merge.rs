@@ -18,7 +18,7 @@ use crate::chat::log::CONVERSATIONS_FILE;
 use crate::store::Stored;
 use crate::summary::RankLine;
 use sparkbench_archive::manifest::REQUESTS_FILE;
-use sparkbench_host::meet::ClockOffset;
+use sparkbench_host::meet::Clock;
 use sparkbench_text::error::Error;
 
 /// See the module.
@@ -39,7 +39,7 @@ pub(super) fn merge(
     stored: &mut Stored,
     folder: &Path,
     own: RankReport,
-    before: &BTreeMap<u32, ClockOffset>,
+    before: &BTreeMap<u32, Clock>,
 ) -> Result<Whole, Error> {
     let mut whole = Whole::default();
     let own_host = state.with(|inner| inner.own_host.clone());

@@ -12,7 +12,7 @@ use super::incoming::{self, Incoming};
 use super::messages::{Called, Heartbeat, ToHead, ToMember};
 use super::report::RankReport;
 use crate::order::Phase;
-use sparkbench_host::meet::{ClockOffset, Event, Handler, Server};
+use sparkbench_host::meet::{Clock, Event, Handler, Server};
 use sparkbench_host::net::{Ns, Waker, now};
 
 /// Parts of a load that begin together, and one more.
@@ -43,7 +43,7 @@ pub(super) struct Peer {
     pub version: String,
     pub greeted: bool,
     pub gone: bool,
-    pub clock: Option<ClockOffset>,
+    pub clock: Option<Clock>,
     /// Inputs of its plan, or why it has none.
     pub ready: Option<Result<String, String>>,
     /// Why it is about to go, if it said so.
@@ -114,7 +114,7 @@ impl Inner {
         }
     }
 
-    pub(super) fn clocks(&self) -> BTreeMap<u32, ClockOffset> {
+    pub(super) fn clocks(&self) -> BTreeMap<u32, Clock> {
         self.peers.iter().filter_map(|(rank, peer)| Some((*rank, peer.clock?))).collect()
     }
 
