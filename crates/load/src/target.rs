@@ -343,6 +343,7 @@ mod tests {
             "http://[::1]x:1",
             "http://h/#part",
             "http://u:geheim@h/v1?key=geheim",
+            "h:80/?key=geheim&to=http://x",
             "http://h\n/x",
             "http://h/a b",
             "http://h\u{e9}",
