@@ -9,7 +9,7 @@
 use memchr::memchr;
 
 use super::fault::Fault;
-use super::response::{HEAD_LIMIT, ResponsePart};
+use super::response_part::{HEAD_LIMIT, ResponsePart};
 
 /// Longest rest of a chunk's size line, bytes. Nobody uses these extensions. The limit only ends a line without end.
 const EXTENSION_LIMIT: u32 = 16 << 10;

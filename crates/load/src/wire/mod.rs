@@ -22,6 +22,7 @@ mod parse;
 mod raw;
 pub(crate) mod request;
 pub(crate) mod response;
+mod response_part;
 mod shape;
 
 pub use delta::Delta;
@@ -30,7 +31,8 @@ pub use events::{Event, EventStream};
 pub use fault::{Fault, Missing};
 pub use raw::Raw;
 pub use request::request_head;
-pub use response::{HEAD_LIMIT, Response, ResponseHead, ResponsePart, ResponseProgress};
+pub use response::{Response, ResponseProgress};
+pub use response_part::{HEAD_LIMIT, ResponseHead, ResponsePart};
 
 #[cfg(test)]
 mod tests;
