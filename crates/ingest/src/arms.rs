@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::name::UNLABELLED;
 use super::path_labels;
 use sparkbench_model::{Campaign, Run, without_quantisation};
+use sparkbench_text::slug::slug;
 
 /// Settings that make two runs two cells, and how the workload says them.
 type Setting = (&'static str, fn(&Run) -> Option<String>);
@@ -95,7 +96,7 @@ fn named_after(runs: &[&mut Run]) -> Option<&'static str> {
     if environments.len() < 2 {
         return None;
     }
-    let same = |a: &str, b: &str| super::slug(a) == super::slug(b);
+    let same = |a: &str, b: &str| slug(a) == slug(b);
     ["quantisation", "engine", "model"].into_iter().find(|label| {
         runs.iter().all(|run| {
             let arm = run.environment.as_str();
@@ -164,7 +165,7 @@ fn part(runs: &mut [&mut Run], compared: Option<&str>) {
             if let Some(value) = of(run) {
                 // A slug that holds the words already says them.
                 if !format!("-{}-", run.workload).contains(&format!("-{value}-")) {
-                    run.workload = format!("{}-{}", run.workload, super::slug(&value));
+                    run.workload = format!("{}-{}", run.workload, slug(&value));
                 }
             }
         }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::arms;
-use super::labels::SCHEMA;
+use super::labels_file::SCHEMA;
 use super::name::{ONE_WORKLOAD, UNLABELLED};
 use sparkbench_archive::Found;
 use sparkbench_model::{Campaign, Run};

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::labels::{from_toml, named, schema};
+use super::toml_file::{from_toml, named, schema};
 use super::{About, Format, Head, Parsed, Record, SourceFile};
 use sparkbench_archive::shown;
 use sparkbench_model::{Facts, LimitFacts, LocalFacts, MachineFacts, ModelFacts, PriceFacts, ReferenceFacts};

@@ -8,6 +8,7 @@
 
 use super::at::At;
 use super::json;
+use super::schema::check_schema;
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use sparkbench_model::{Instant, Series, Setup};
 use sparkbench_text::error::{Error, Place};
@@ -51,22 +52,6 @@ impl Format for H200Ab {
         }
         Ok(parsed)
     }
-}
-
-/// Refuses a schema that is not among those read here.
-pub(super) fn check_schema(root: &At<'_>, known: &[&str]) -> Result<(), Error> {
-    let schema = root.need("schema")?;
-    let found = schema.text()?.unwrap_or_default();
-    if known.contains(&found) { Ok(()) } else { Err(unknown_schema(found, known)) }
-}
-
-/// The error for a file of another time.
-pub(super) fn unknown_schema(found: &str, known: &[&str]) -> Error {
-    let known = known.join("', '");
-    Error::archive("unknown schema")
-        .at(Place::Field("schema".into()))
-        .detail(format!("expected '{known}', found \"{}\"", super::figure::excerpt(found)))
-        .hint("a newer version of this program may read it")
 }
 
 fn run(file: &SourceFile<'_>, root: &At<'_>, name: &str, test: &At<'_>) -> Result<PartialRun, Error> {

@@ -11,8 +11,9 @@
 use super::at::At;
 use super::json::Kind;
 use super::sheet::{self, Scale, Sheet};
-use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile, json, slug};
+use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile, json};
 use sparkbench_text::error::Error;
+use sparkbench_text::slug::slug;
 
 /// See the module.
 pub(super) struct InferencePerf;

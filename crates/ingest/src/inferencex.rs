@@ -9,9 +9,10 @@
 
 use super::at::At;
 use super::sheet::{self, ExtraOf, Scale, Sheet};
-use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json, slug};
+use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json};
 use sparkbench_model::Instant;
 use sparkbench_text::error::Error;
+use sparkbench_text::slug::slug;
 
 /// See the module.
 pub(super) struct InferenceX;

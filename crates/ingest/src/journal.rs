@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use super::look::{JSON_LINE_LIMIT, unreadable};
+use super::source_file::{JSON_LINE_LIMIT, unreadable};
 use super::{About, Format, Head, Parsed, Record, SourceFile};
 use sparkbench_archive::manifest::JOURNAL_FILE;
 use sparkbench_model::course::{MissingReason, Outcome};

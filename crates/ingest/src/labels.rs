@@ -1,26 +1,16 @@
-//! `labels.toml`: labels from a person for files that lack them.
+//! What a person says about files that lack labels.
 //!
-//! In:  TOML, `schema = "sparkbench.labels/1"`.  Out: [`Labels`].
-//! Not here: applying them (see `assemble`).
+//! In:  nothing.  Out: [`Labels`].
+//! Not here: reading them (see `labels_file`), applying them (see `assemble`).
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use serde::de::{DeserializeOwned, Error as _};
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use super::custom::{self, Definitions};
+use super::custom::Definitions;
 use super::figure::excerpt;
-use super::h200_ab::unknown_schema;
-use super::{About, Format, Head, Parsed, Record, SourceFile};
-use sparkbench_archive::{WHOLE_LIMIT, shown};
-use sparkbench_model::{Campaign, Metric, ModelLabel, Stated};
-use sparkbench_text::error::{Error, Kind, Place};
-
-/// See the module.
-pub(super) struct LabelsFile;
-
-pub(super) const SCHEMA: &str = "sparkbench.labels/1";
+use sparkbench_model::{ModelLabel, Stated};
 
 /// A campaign in the words of the person who labels it. Every key may be absent.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -180,9 +170,9 @@ impl Labels {
     /// Files of facts beside the labels come first.
     pub(super) const LOCAL: &'static str = "local";
     /// The facts of the program come first.
-    const SHIPPED: &'static str = "shipped";
+    pub(super) const SHIPPED: &'static str = "shipped";
 
-    fn forget_empty(&mut self) {
+    pub(super) fn forget_empty(&mut self) {
         for value in [
             &mut self.name,
             &mut self.title,
@@ -199,228 +189,7 @@ impl Labels {
     }
 }
 
-impl Format for LabelsFile {
-    fn name(&self) -> &'static str {
-        "labels"
-    }
-
-    fn about(&self) -> About {
-        About {
-            tool: "a person",
-            versions: "sparkbench.labels/1",
-            sign: "`labels.toml`",
-            reads: "what foreign files lack: environment, model, workload, repeat, times",
-        }
-    }
-
-    fn sniff(&self, head: &Head<'_>) -> bool {
-        head.name == "labels.toml" || (head.name.ends_with(".toml") && head.text.contains("sparkbench.labels/"))
-    }
-
-    fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
-        let labels = parse(&file.utf8()?)?;
-        Ok(Parsed { records: vec![Record::Labels(Box::new(labels))], ..Parsed::default() })
-    }
-}
-
-/// Reads the file named on the command line.
-pub(super) fn from_command_line(path: &Path) -> Result<Labels, Error> {
-    named(path, "labels", parse)
-}
-
-/// Reads a file that a person wrote and named, as `what`. A fault in what it says is one of usage, and so is a name that leads nowhere. A file
-/// that cannot be read ends the program as any other does.
-pub(super) fn named<T>(path: &Path, what: &str, parse: impl Fn(&str) -> Result<T, Error>) -> Result<T, Error> {
-    let named = |kind: Kind, mut error: Error| {
-        error.kind = kind;
-        error.what = format!("cannot use '{}' as {what}: {}", shown(path), error.what);
-        error
-    };
-    let closed = |cause: std::io::Error| {
-        let kind = if cause.kind() == std::io::ErrorKind::NotFound { Kind::Usage } else { Kind::Archive };
-        named(kind, Error::archive("it cannot be opened").hint("check the path and its permissions").because(cause))
-    };
-    let meta = std::fs::metadata(path).map_err(closed)?;
-    // A pipe would be waited for, perhaps for ever.
-    if !meta.is_file() {
-        let found = if meta.is_dir() { "it is a folder" } else { "it is not a regular file" };
-        return Err(named(Kind::Archive, Error::archive(found).hint("name a regular file")));
-    }
-    if meta.len() > WHOLE_LIMIT {
-        return Err(named(Kind::Archive, Error::archive("it is too large").hint("name the file that a person wrote")));
-    }
-    let bytes = std::fs::read(path).map_err(closed)?;
-    let text = utf8(bytes).map_err(|error| named(Kind::Archive, error))?;
-    parse(&text).map_err(|error| named(Kind::Usage, error))
-}
-
-/// The text of a file in which every letter counts, without a byte order mark.
-///
-/// # Errors
-/// When it is no UTF-8. Replaced letters would make other names of it.
-pub(super) fn utf8(bytes: Vec<u8>) -> Result<String, Error> {
-    let text = String::from_utf8(bytes).map_err(|cause| {
-        Error::archive("it is not UTF-8 text")
-            .hint("save it as UTF-8, which editors may call 'UTF-8 without BOM'")
-            .because(cause)
-    })?;
-    Ok(match text.strip_prefix('\u{feff}') {
-        Some(rest) => rest.to_owned(),
-        None => text,
-    })
-}
-
-fn parse(text: &str) -> Result<Labels, Error> {
-    schema(text, SCHEMA)?;
-    let mut labels: Labels = from_toml(text)?;
-    labels.forget_empty();
-    if labels.compare_by.as_deref() == Some("quantization") {
-        labels.compare_by = Some("quantisation".to_owned());
-    }
-    if let Some(label) = labels.compare_by.as_deref().filter(|label| !Campaign::LABELS.contains(label)) {
-        return Err(Error::archive("a label cannot be compared")
-            .at(Place::Field("compare_by".into()))
-            .detail(format!("expected one of {}, found \"{}\"", Campaign::LABELS.join(", "), excerpt(label))));
-    }
-    if let Some(said) = labels.facts.as_deref().filter(|said| ![Labels::LOCAL, Labels::SHIPPED].contains(said)) {
-        return Err(Error::archive("it is not said which facts come first")
-            .at(Place::Field("facts".into()))
-            .detail(format!("expected \"local\" or \"shipped\", found \"{}\"", excerpt(said))));
-    }
-    custom::faults(&labels.metrics)?;
-    let is_known = |name: &str| labels.metrics.contains_key(name) || Metric::of_catalogue(name).is_some();
-    let unknown = |key: &str, name: &str| {
-        Error::archive("a metric is not known")
-            .at(Place::Field(key.to_owned()))
-            .detail(format!("found \"{}\"", excerpt(name)))
-    };
-    for (key, names) in [("primary", &labels.primary), ("planned_metrics", &labels.planned_metrics)] {
-        if let Some(name) = names.iter().find(|name| !is_known(name)) {
-            return Err(unknown(key, name));
-        }
-    }
-    let tables = [
-        ("margins_pct", &labels.margins_pct, "a margin is not a margin", "expected per cent above 0"),
-        ("truth", &labels.truth, "a truth is not a figure", "expected a figure above 0"),
-    ];
-    for (table, figures, what, expected) in tables {
-        for (name, value) in figures {
-            if !is_known(name) {
-                return Err(unknown(table, name));
-            }
-            if !(value.is_finite() && *value > 0.0) {
-                return Err(Error::archive(what)
-                    .at(Place::Field(format!("{table}.{name}")))
-                    .detail(format!("{expected}, found {value}")));
-            }
-        }
-    }
-    let set_in_set = |rule: &FileLabels| rule.set.as_ref().is_some_and(|set| set.set.is_some() || !set.glob.is_empty());
-    if let Some(place) = labels.files.iter().position(set_in_set) {
-        return Err(Error::archive("a rule sets what is not a label")
-            .at(Place::Field(format!("files[{place}].set")))
-            .detail("expected labels such as model or quantisation, found a pattern or another set"));
-    }
-    for (place, rule) in labels.files.iter().enumerate() {
-        let key = |name: &str| Place::Field(format!("files[{place}].{name}"));
-        if rule.glob.is_empty() {
-            return Err(Error::archive("a rule for files names none")
-                .at(key("glob"))
-                .detail("expected a pattern, found nothing"));
-        }
-        glob(&rule.glob).map_err(|cause| Error::archive("a pattern is not valid").at(key("glob")).because(cause))?;
-        let set = rule.set.as_deref();
-        for (name, moment) in [
-            ("started_utc", &rule.started_utc),
-            ("ended_utc", &rule.ended_utc),
-            ("set.started_utc", set.map_or(&None, |set| &set.started_utc)),
-            ("set.ended_utc", set.map_or(&None, |set| &set.ended_utc)),
-        ] {
-            if let Some(text) = moment.as_deref().filter(|text| sparkbench_model::Instant::parse(text).is_none()) {
-                return Err(Error::archive("a moment is not valid")
-                    .at(key(name))
-                    .detail(format!("found \"{}\"", excerpt(text))));
-            }
-        }
-    }
-    Ok(labels)
-}
-
 /// A pattern as [`FileLabels::glob`] describes it.
 pub(super) fn glob(pattern: &str) -> Result<globset::GlobMatcher, globset::Error> {
     globset::GlobBuilder::new(pattern).literal_separator(true).build().map(|glob| glob.compile_matcher())
-}
-
-/// Checks the schema before anything else, so that a file of another time is called that and not full of unknown keys.
-pub(super) fn schema(text: &str, known: &str) -> Result<(), Error> {
-    #[derive(Deserialize)]
-    struct Any {
-        schema: Option<String>,
-    }
-    let any: Any = from_toml(text)?;
-    match any.schema {
-        Some(found) if found == known => Ok(()),
-        Some(found) => Err(unknown_schema(&found, &[known])),
-        None => Err(Error::archive("a field is missing")
-            .at(Place::Field("schema".into()))
-            .detail(format!("expected schema = \"{known}\", found nothing"))),
-    }
-}
-
-/// TOML with the line of what does not fit.
-pub(super) fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
-    toml::from_str(text).map_err(|cause| {
-        let line =
-            cause.span().and_then(|span| text.get(..span.start)).map(|before| before.matches('\n').count() as u64 + 1);
-        let error = Error::archive("not as expected").detail(cause.message().replace('\n', " "));
-        match line {
-            Some(line) => error.at(Place::Line(line)),
-            None => error,
-        }
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_key_that_is_not_known_is_named_with_its_line() {
-        let error = parse("schema = \"sparkbench.labels/1\"\nbase = \"native\"\n").unwrap_err();
-        assert!(error.to_string().contains("line 2: unknown field `base`"), "{error}");
-    }
-
-    #[test]
-    fn mistakes_are_named_by_key() {
-        for (text, word) in [
-            ("primary = [\"speed\"]", "field 'primary': found \"speed\""),
-            ("[margins_pct]\nttft_ms = 0", "field 'margins_pct.ttft_ms': expected per cent above 0, found 0"),
-            ("[[files]]\nmodel = \"m\"", "field 'files[0].glob'"),
-            ("[[files]]\nglob = \"[\"", "field 'files[0].glob'"),
-            ("[[files]]\nglob = \"*\"\nstarted_utc = \"noon\"", "field 'files[0].started_utc': found \"noon\""),
-            ("planned_repeats = \"ten\"", "line 2"),
-            ("[[files]]\nglob = \"*\"\nrepeat = \"first\"", "expected a number, found \"first\""),
-        ] {
-            let error = parse(&format!("schema = \"sparkbench.labels/1\"\n{text}\n")).unwrap_err();
-            assert!(error.to_string().contains(word), "{error}");
-        }
-    }
-
-    #[test]
-    fn an_empty_value_is_as_good_as_none() {
-        let keys = ["environment", "model", "engine", "quantisation", "started_utc", "repeat", "batch", "isl"];
-        let blanks: String = keys.iter().map(|key| format!("{key} = \"\"\n")).collect();
-        let labels = parse(&format!(
-            "schema = \"sparkbench.labels/1\"\nname = \"\"\nbaseline = \" \"\n[[files]]\nglob = \"*\"\n{blanks}"
-        ));
-        let none = parse("schema = \"sparkbench.labels/1\"\n[[files]]\nglob = \"*\"\n").unwrap();
-        assert_eq!(labels.unwrap(), none);
-    }
-
-    #[test]
-    fn another_schema_is_said_to_be_another_schema() {
-        let error = parse("schema = \"sparkbench.labels/9\"\nnew = 1\n").unwrap_err();
-        assert!(error.to_string().contains("expected 'sparkbench.labels/1', found \"sparkbench.labels/9\""), "{error}");
-        assert!(parse("name = \"x\"").unwrap_err().to_string().contains("field 'schema'"));
-    }
 }

@@ -6,7 +6,7 @@
 //! Latencies of such a file are those of its definitions (`definition` beside each figure), which are those of `requests.jsonl`.
 
 use super::at::At;
-use super::h200_ab::unknown_schema;
+use super::schema::unknown_schema;
 use super::sheet::STATISTICS;
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, Share, SourceFile, json};
 use sparkbench_model::{Extra, ExtraValue, Instant, Setup, Status, known_extra};

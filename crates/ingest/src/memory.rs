@@ -14,7 +14,8 @@ use rayon::iter::IndexedParallelIterator as _;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::belong::{self, Places, Reader};
-use super::look::{self, Look};
+use super::discovered;
+use super::format::Look;
 use sparkbench_archive::manifest::ReportWire;
 use sparkbench_archive::{Discovery, Found};
 
@@ -70,7 +71,7 @@ impl Memory {
                 let reader = places.reader(number);
                 match (self.looks.get(&file.path), mark(file, now)) {
                     (Some((before, by, look)), Some(mark)) if *before == mark && by == reader => look.clone(),
-                    _ => look::at(file, reader),
+                    _ => discovered::look_at(file, reader),
                 }
             })
             .collect();

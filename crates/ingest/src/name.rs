@@ -5,8 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{PartialRun, slug};
+use super::PartialRun;
 use sparkbench_model::Campaign;
+use sparkbench_text::slug::slug;
 
 /// Stands for an environment or a model that neither the file nor any label names.
 pub(super) const UNLABELLED: &str = Campaign::UNLABELLED;

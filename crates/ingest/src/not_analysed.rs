@@ -84,7 +84,7 @@ impl Format for NotAnalysed {
         let mut head = String::new();
         // The word comes from the same first lines that were sniffed.
         while head.len() < sparkbench_archive::HEAD_BYTES
-            && let Some(line) = lines.next_line().map_err(super::look::unreadable)?
+            && let Some(line) = lines.next_line().map_err(super::source_file::unreadable)?
         {
             head.push_str(&String::from_utf8_lossy(line.bytes));
             head.push('\n');

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 
-use super::custom;
+use super::custom::faults;
 use super::flat::status;
-use super::h200_ab::unknown_schema;
+use super::schema::unknown_schema;
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use sparkbench_archive::manifest::{
     CAMPAIGN_FILE, CAMPAIGN_SCHEMA, CampaignWire, HypothesisWire, NodeWire, PlannedRun, RUN_SCHEMAS, RunWire, StateWire,
@@ -65,7 +65,7 @@ impl Format for CampaignFile {
         if let Some(fault) = wire.design.as_ref().and_then(SequentialDesign::fault) {
             return Err(Error::archive("the design is not valid").at(Place::Field("/design".into())).detail(fault));
         }
-        custom::faults(&wire.metrics)?;
+        faults(&wire.metrics)?;
         parsed.records.push(Record::Campaign(Box::new(campaign(wire))));
         Ok(parsed)
     }

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 pub(super) use self::sample::{folded, label, sample};
 
-use super::look::unreadable;
+use super::source_file::unreadable;
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use sparkbench_archive::LINE_LIMIT;
 use sparkbench_model::{Extra, Setup};

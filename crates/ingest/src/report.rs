@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::look::Look;
+use super::format::Look;
+use super::one_line::one_line;
 use super::{JoinRole, PartialRun};
 use sparkbench_archive::Discovery;
 use sparkbench_model::Input;
@@ -250,23 +251,4 @@ impl Report {
         inputs.sort_by(|a, b| a.path.cmp(&b.path));
         inputs
     }
-}
-
-/// An error as one line: what, where, cause, what to do. Control characters are gone.
-pub fn one_line(error: &Error) -> String {
-    let clean = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut line = clean(&error.what);
-    if let Some(place) = &error.place {
-        line.push_str(&format!(", {}", clean(&place.to_string())));
-    }
-    if let Some(detail) = &error.detail {
-        line.push_str(&format!(": {}", clean(detail)));
-    }
-    if let Some(cause) = std::error::Error::source(error) {
-        line.push_str(&format!(" ({})", clean(&cause.to_string())));
-    }
-    if let Some(hint) = &error.hint {
-        line.push_str(&format!(". Try: {}", clean(hint)));
-    }
-    line.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

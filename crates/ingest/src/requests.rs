@@ -11,7 +11,7 @@
 //! The times of its chunks are in `chunks.sbc` and are not read here.
 
 use super::figure::Figure;
-use super::look::{JSON_LINE_LIMIT, unreadable};
+use super::source_file::{JSON_LINE_LIMIT, unreadable};
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use sparkbench_archive::manifest::{Delivery, REQUESTS_FILE, RequestWire};
 use sparkbench_model::{Extra, Series, Span, Status, known_extra};

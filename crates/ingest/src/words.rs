@@ -9,11 +9,12 @@ use std::io::Read as _;
 
 use super::assemble::{Draft, Home};
 use super::labels::{FileLabels, glob};
-use super::{PartialRun, custom, name, nameless, path_labels, report, slug, study};
+use super::{PartialRun, custom, name, nameless, path_labels, report, study};
 use sparkbench_archive::Discovery;
 use sparkbench_archive::manifest::RUN_FILE;
 use sparkbench_model::{Campaign, Instant};
 use sparkbench_text::error::{Error, Place};
+use sparkbench_text::slug::slug;
 
 /// Longest prose that is read: a book.
 const PROSE_LIMIT: u64 = 1 << 20;
@@ -242,7 +243,7 @@ impl Campaigns {
 pub(super) fn campaigns(
     found: &Discovery,
     homes: &BTreeMap<String, Home>,
-    metrics: &custom::Places,
+    metrics: &custom::DefinitionsByFolder,
     drafts: &[Draft],
     report: &mut report::Report,
 ) -> Result<Campaigns, Error> {

@@ -14,7 +14,7 @@ use csv::StringRecord;
 
 use super::super::at::At;
 use super::super::json::{self, Kind};
-use super::super::look::{JSON_LINE_LIMIT, unreadable};
+use super::super::source_file::{JSON_LINE_LIMIT, unreadable};
 use super::super::prometheus::folded;
 use super::super::rows::{self, Rows};
 use super::super::sheet::{raw_at, text_at};

@@ -16,6 +16,7 @@ use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::{DERIVED, RULE, gpus, is_metric, mark, spread, tag_of};
 use sparkbench_model::{Instant, Status};
 use sparkbench_text::error::Error;
+use sparkbench_text::slug::slug;
 
 /// See the module.
 pub(crate) struct Summary;
@@ -138,7 +139,7 @@ impl Format for Summary {
             mark("aiperf", [good, of("benchmark_duration"), of("output_token_throughput"), of("request_latency")]);
         sheet.partial.join_role = JoinRole::Base;
         if let (Some(phase), Some(workload)) = (phase, &mut sheet.partial.workload) {
-            *workload = format!("{workload}-{}", super::super::slug(phase));
+            *workload = format!("{workload}-{}", slug(phase));
         }
         sheet.finish(&mut parsed);
         Ok(parsed)
@@ -166,7 +167,7 @@ fn errors(sheet: &mut Sheet<'_, '_>, root: &At<'_>) {
             let Some(count) = item.get("count") else { continue };
             let kind = text_at(&item, ["error_details", "type"]).or_else(|| text_at(&item, "error_type"));
             let code = number_at(&item, ["error_details", "code"]).map(|code| format!("_{code}"));
-            let kind = kind.map_or_else(|| "unknown".to_owned(), |kind| super::super::slug(&kind));
+            let kind = kind.map_or_else(|| "unknown".to_owned(), |kind| slug(&kind));
             sheet.extra(&count, &format!("errors.{kind}{}", code.unwrap_or_default()), "", None);
         }
     }

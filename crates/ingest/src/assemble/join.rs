@@ -10,11 +10,12 @@ use super::copies::copies;
 use super::merge::{falls_short, merge};
 use super::server::belongs;
 use super::times;
-use crate::{JoinRole, PartialRun, ServerState, report, slug};
+use crate::{JoinRole, PartialRun, ServerState, report};
 use sparkbench_archive::manifest::NODES_FOLDER;
 use sparkbench_archive::{self as archive, Discovery};
 use sparkbench_model::{Instant, Status};
 use sparkbench_text::plural::counted;
+use sparkbench_text::slug::slug;
 
 /// Joins the partial runs of each launch. Drafts are in the order of their main files.
 pub(super) fn join(

@@ -7,6 +7,7 @@
 //! Files of one launch share the folder of a `run.json`, or else the beginning of their names.
 
 mod copies;
+mod draft;
 mod finish;
 mod join;
 mod merge;
@@ -17,51 +18,20 @@ mod times;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::draft::Told;
+pub(super) use self::draft::{Draft, Home};
 use self::finish::finish;
 use self::join::join;
 use self::place::{home_of, key_of};
 use super::belong::Places;
 use super::labels::Labels;
-use super::look::Look;
-use super::{Given, Intake, Options, PartialRun, Record, custom, folders, report, words};
+use super::format::Look;
+use super::given::Given;
+use super::{Intake, Options, PartialRun, Record, custom, folders, report, words};
 use sparkbench_archive::manifest::RUN_FILE;
 use sparkbench_archive::{self as archive, Discovery, Recorded};
 use sparkbench_model::{Campaign, Facts, LocalFacts, Outcome, PublishedCell};
 use sparkbench_text::error::Error;
-
-/// Known facts of one folder that is a campaign.
-#[derive(Default)]
-pub(super) struct Home {
-    /// From `labels.toml`, with the file's number. None for labels from the command line.
-    pub labels: Option<(Option<usize>, Labels)>,
-    /// From `campaign.json`.
-    pub campaign: Option<Campaign>,
-    /// From its journal.
-    pub outcomes: Vec<Outcome>,
-    /// From tables of published figures.
-    pub published: Vec<PublishedCell>,
-}
-
-/// A run on its way: the partial run, and the numbers of the files it came from.
-pub(super) struct Draft {
-    pub partial: PartialRun,
-    pub home: String,
-    pub main: usize,
-    /// Further files, each with the rule by which it belongs to the run.
-    pub others: Vec<(usize, String)>,
-    pub launch: Option<String>,
-    /// Whether it only shows a machine (telemetry, a snapshot of the GPU): nothing was measured beside it.
-    pub shown_only: bool,
-}
-
-impl Draft {
-    /// Notes a further file, once.
-    fn take(&mut self, number: usize, rule: &str) {
-        if number != self.main && self.others.iter().all(|(other, _)| *other != number) {
-            self.others.push((number, rule.to_owned()));
-        }
-    }
-}
 
 /// See the module.
 pub(super) fn assemble(
@@ -77,7 +47,7 @@ pub(super) fn assemble(
     let recorded = archive::check_recorded(found, &|number| looks.get(number)?.sha256.as_deref());
     let mut partials: Vec<(usize, PartialRun)> = Vec::new();
     let mut published: Vec<(usize, Vec<PublishedCell>)> = Vec::new();
-    let mut metrics = custom::Places::default();
+    let mut metrics = custom::DefinitionsByFolder::default();
     for (number, (file, look)) in found.files.iter().zip(looks).enumerate() {
         let parsed = match look.outcome {
             Ok(parsed) => parsed,
@@ -148,14 +118,6 @@ pub(super) fn assemble(
     folders::gather(found, &mut homes, &mut drafts, options.arms_by_folder);
     let campaigns = words::campaigns(found, &homes, &metrics, &drafts, &mut report)?;
     finish(found, drafts, campaigns, Told { facts, recorded }, report, options)
-}
-
-/// What was found beside the runs.
-pub(super) struct Told {
-    /// Facts of files.
-    pub facts: Vec<LocalFacts>,
-    /// Files that are not what was recorded of them.
-    pub recorded: Recorded,
 }
 
 /// The facts of all files, with whether each comes before what ships. That of the command line first. Where it lies among the results too it is

@@ -9,8 +9,8 @@ use crate::SourceFile;
 use crate::at::At;
 use crate::figure::{Figure, excerpt, thousands};
 use crate::json::{self, Kind, Node};
-use crate::look::{self, unreadable};
-use crate::report::one_line;
+use crate::source_file::{self, unreadable};
+use crate::one_line::one_line;
 use crate::rows::Rows;
 use sparkbench_archive::{Found, LINE_LIMIT};
 use sparkbench_model::formula::definition::Take;
@@ -51,7 +51,7 @@ impl Values {
 /// # Errors
 /// Why there is none, in a few words.
 pub(super) fn take(file: &Found, how: &Take, aggregate: Aggregate) -> Result<Taken, String> {
-    look::opened(file, |text| {
+    source_file::opened(file, |text| {
         let (found, field) = match how {
             Take::Pointer(pointer) => (by_pointer(text, pointer)?, Some(pointer.clone())),
             Take::Column(column) => (by_column(text, column)?, Some(column.clone())),

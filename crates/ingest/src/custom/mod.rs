@@ -8,6 +8,7 @@
 //! then the nearest one. Where two campaigns mean different things by one name, each gets its own name with a part of the definition's hash.
 //! So their figures can never be compared by mistake.
 
+mod definitions;
 mod from_file;
 mod of_run;
 mod snapshots;
@@ -17,18 +18,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
+pub use self::definitions::Definitions;
+pub(super) use self::definitions::DefinitionsByFolder;
 use self::of_run::OfRun;
 pub(super) use self::toml::faults;
 pub use self::toml::{MetricsFile, from_command_line};
-use super::Derive;
+use super::options::Derive;
 use super::report::Report;
 use sparkbench_archive::{self as archive, Discovery};
 use sparkbench_model::formula::definition::{Checked, check};
 use sparkbench_model::{Campaign, CustomMetric, LocalFacts, Origin, Reading, Run, Source, Status, custom};
 use sparkbench_text::error::Error;
-
-/// Definitions by name.
-pub type Definitions = BTreeMap<String, CustomMetric>;
 
 /// Rule of a figure that an expression gave.
 const RULE_EXPRESSION: &str = "custom.expression";
@@ -36,36 +36,6 @@ const RULE_EXPRESSION: &str = "custom.expression";
 const RULE_FILE: &str = "custom.file";
 /// Rule of a figure that a command printed.
 const RULE_COMMAND: &str = "custom.command";
-
-/// Where definitions lie, by folder.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Places {
-    folders: BTreeMap<String, Definitions>,
-}
-
-impl Places {
-    /// Definitions that hold for a folder and what is below.
-    pub(super) fn add(&mut self, folder: &str, definitions: Definitions) {
-        self.folders.entry(folder.to_owned()).or_default().extend(definitions);
-    }
-
-    /// Those that hold in a folder: its own, then those of the folders above it.
-    pub(super) fn of(&self, folder: &str) -> Definitions {
-        let mut all = Definitions::new();
-        let mut at = Some(folder);
-        while let Some(folder) = at {
-            for (name, custom) in self.folders.get(folder).into_iter().flatten() {
-                all.entry(name.clone()).or_insert_with(|| custom.clone());
-            }
-            at = match folder.rsplit_once('/') {
-                Some((up, _)) => Some(up),
-                None if folder.is_empty() => None,
-                None => Some(""),
-            };
-        }
-        all
-    }
-}
 
 /// Works out every metric that a campaign defines, for each of its runs.
 ///
@@ -290,7 +260,7 @@ mod tests {
     #[test]
     fn the_nearest_definition_counts() {
         let named = |expression: &str| campaign("a", expression).metrics;
-        let mut places = Places::default();
+        let mut places = DefinitionsByFolder::default();
         places.add("", named("isl"));
         places.add("x/y", named("osl"));
         for (folder, expression) in [("x/y/z", "osl"), ("x/y", "osl"), ("x", "isl"), ("", "isl")] {

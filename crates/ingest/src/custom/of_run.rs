@@ -9,8 +9,8 @@ use std::cell::OnceCell;
 
 use super::snapshots::Snapshots;
 use crate::labels::glob;
-use crate::look::{self, JSON_LINE_LIMIT, unreadable};
-use crate::report::one_line;
+use crate::source_file::{self, JSON_LINE_LIMIT, unreadable};
+use crate::one_line::one_line;
 use crate::requests::Latencies;
 use sparkbench_archive::manifest::{COMMANDS_FOLDER, REQUESTS_FILE, RUN_FILE, RequestWire};
 use sparkbench_archive::{Discovery, Found};
@@ -138,7 +138,7 @@ impl<'a> OfRun<'a> {
         for path in files {
             let file =
                 self.found.get(path).ok_or_else(|| format!("'{path}' is not among the files that were given"))?;
-            look::opened(file, |text| -> Result<(), String> {
+            source_file::opened(file, |text| -> Result<(), String> {
                 let mut lines = text.lines(JSON_LINE_LIMIT);
                 while let Some(line) = lines.next_line().map_err(|cause| one_line(&unreadable(cause)))? {
                     // What could not be read was said when the file was read for its figures.

@@ -8,9 +8,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::look::{self, unreadable};
+use crate::source_file::{self, unreadable};
 use crate::prometheus::{label, sample};
-use crate::report::one_line;
+use crate::one_line::one_line;
 use sparkbench_archive::{Discovery, LINE_LIMIT};
 use sparkbench_model::formula::{ServerFigure, ServerWhat};
 
@@ -161,7 +161,7 @@ impl Snapshot {
 
 /// The snapshots of a file, in their order.
 fn snapshots(file: &sparkbench_archive::Found) -> Result<Vec<Snapshot>, String> {
-    look::opened(file, |text| {
+    source_file::opened(file, |text| {
         let mut all = vec![Snapshot::default()];
         let mut count = 0;
         let mut lines = text.lines(LINE_LIMIT);

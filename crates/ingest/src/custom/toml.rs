@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::Definitions;
-use crate::labels::{from_toml, named, schema};
+use crate::toml_file::{from_toml, named, schema};
 use crate::{About, Format, Head, Parsed, Record, SourceFile};
 use sparkbench_model::formula::definition::check;
 use sparkbench_text::error::{Error, Place};

@@ -13,8 +13,9 @@ mod metadata;
 use super::at::At;
 use super::json::Kind;
 use super::sheet::{self, ExtraOf, Scale, Sheet};
-use super::{About, Format, Head, Outline, Parsed, PartialRun, SourceFile, json, slug};
+use super::{About, Format, Head, Outline, Parsed, PartialRun, SourceFile, json};
 use sparkbench_text::error::Error;
+use sparkbench_text::slug::slug;
 
 pub(super) use metadata::Metadata;
 

@@ -2,6 +2,7 @@
 
 use super::super::at::At;
 use super::super::sheet::{Sheet, cell, find, load, number_at, raw_at, short, text_at};
+use sparkbench_text::slug::slug;
 
 /// Where the model is over the versions: below the benchmark, and at the top.
 const MODEL: &[&[&str]] = &[
@@ -97,7 +98,7 @@ pub(super) fn read(sheet: &mut Sheet<'_, '_>, root: &At<'_>, benchmark: &At<'_>)
     if !kind.is_empty() {
         setup.more.entry("strategy".to_owned()).or_insert_with(|| kind.clone());
     }
-    let word = word.or_else(|| (!kind.is_empty()).then(|| super::super::slug(&kind)));
+    let word = word.or_else(|| (!kind.is_empty()).then(|| slug(&kind)));
     let data = (isl.is_some() || osl.is_some()).then_some("synthetic");
     partial.workload = cell(data, isl, osl, word);
 }

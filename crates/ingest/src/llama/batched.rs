@@ -11,7 +11,7 @@
 
 use super::super::at::At;
 use super::super::json;
-use super::super::look::JSON_LINE_LIMIT;
+use super::super::source_file::JSON_LINE_LIMIT;
 use super::super::sheet::{Sheet, number_at};
 use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::{PREFILL, Test};

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 
 use super::super::at::At;
 use super::super::json::{self, Kind, Node};
-use super::super::look::JSON_LINE_LIMIT;
+use super::super::source_file::JSON_LINE_LIMIT;
 use super::super::rows::Rows;
 use super::super::sheet::{Sheet, last_part, model_id, number_at, raw_at, text_at};
 use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::columns::{Columns, cell};
-use super::{Kind, Reader};
+use super::kind::{LogReader, TextKind};
 use crate::figure::Figure;
 use crate::llama::batched::{MEASURES, setup, workload};
 use crate::{About, JoinRole, Parsed, PartialRun, Record, SourceFile};
@@ -22,7 +22,7 @@ const ROWS: usize = 20_000;
 const SETTINGS: usize = 40;
 
 /// The table of llama-batched-bench.
-pub(super) static LLAMA_BATCHED: Kind = Kind {
+pub(super) static LLAMA_BATCHED: TextKind = TextKind {
     name: RULE,
     about: About {
         tool: "llama-batched-bench of llama.cpp",
@@ -57,7 +57,7 @@ struct Table {
     settings: BTreeMap<String, String>,
 }
 
-impl Reader for Table {
+impl LogReader for Table {
     fn line(&mut self, number: u64, line: &str) {
         if let Some((_, rest)) = line.split_once("n_kv_max = ") {
             let first = std::iter::once(("n_kv_max", rest.split(',').next().unwrap_or_default()));

@@ -7,7 +7,7 @@
 //! is not at its default, so columns are found by header. Seen: builds of 2023 (`pp 512`) to 9859 (2026).
 
 use super::columns::{Columns, cell, pair};
-use super::{Kind, Reader};
+use super::kind::{LogReader, TextKind};
 use crate::figure::{Figure, excerpt};
 use crate::llama::sweep::{self, Absent};
 use crate::llama::{COMBINED, PREFILL, Test, bench_mark, quantisation};
@@ -21,7 +21,7 @@ const DERIVED: &str = "llama-bench-markdown.derived";
 const ROWS: usize = 20_000;
 
 /// The table of llama-bench.
-pub(super) static LLAMA_BENCH: Kind = Kind {
+pub(super) static LLAMA_BENCH: TextKind = TextKind {
     name: "llama-bench-markdown",
     about: About {
         tool: "llama-bench of llama.cpp, -o md",
@@ -77,7 +77,7 @@ struct Table {
     not_understood: Vec<String>,
 }
 
-impl Reader for Table {
+impl LogReader for Table {
     fn line(&mut self, number: u64, line: &str) {
         if line.contains('|') {
             self.row(number, line);

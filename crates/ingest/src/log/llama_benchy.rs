@@ -8,7 +8,7 @@
 //! Seen: 0.1 to 0.4.0.
 
 use super::columns::{Columns, cell, pair};
-use super::{Kind, Reader};
+use super::kind::{LogReader, TextKind};
 use crate::figure::{Figure, excerpt};
 use crate::llama::Test;
 use crate::llama::passes::{Cell, Row, TableContext, key_of, partials};
@@ -21,7 +21,7 @@ const DERIVED: &str = "llama-benchy-markdown.derived";
 const ROWS: usize = 20_000;
 
 /// The table of llama-benchy.
-pub(super) static LLAMA_BENCHY: Kind = Kind {
+pub(super) static LLAMA_BENCHY: TextKind = TextKind {
     name: "llama-benchy-markdown",
     about: About {
         tool: "llama-benchy, its table",
@@ -65,7 +65,7 @@ struct Table {
     not_understood: Vec<String>,
 }
 
-impl Reader for Table {
+impl LogReader for Table {
     fn line(&mut self, number: u64, line: &str) {
         if line.contains('|') && !line.contains("latency mode:") {
             self.row(number, line);

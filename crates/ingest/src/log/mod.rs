@@ -14,6 +14,7 @@ mod columns;
 mod cut;
 mod faults;
 mod found;
+mod kind;
 mod llama;
 mod llama_batched;
 mod llama_bench;
@@ -33,12 +34,12 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-use super::look::unreadable;
+use super::source_file::{unreadable, without_escapes};
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile, not_analysed};
 use sparkbench_archive::LINE_LIMIT;
 use sparkbench_text::error::Error;
 
-pub(super) use super::look::without_escapes;
+pub use kind::{LogReader, TextKind};
 pub(super) use trtllm::{TRTLLM, fingerprint, shape};
 
 use llama::LLAMA;
@@ -52,7 +53,7 @@ use trtllm::TRTLLM_SERVER;
 use vllm::VLLM;
 
 /// Every kind of text that is read.
-pub static KINDS: &[&Kind] = &[
+pub static KINDS: &[&TextKind] = &[
     &TRTLLM,
     &TRTLLM_SERVER,
     &VLLM,
@@ -70,28 +71,6 @@ pub static KINDS: &[&Kind] = &[
     &SCRIPT,
 ];
 
-/// A kind of text: what it is called, which phrases it looks for, and how its reader begins.
-pub struct Kind {
-    /// Name shown beside every file in which it found something.
-    pub name: &'static str,
-    /// For `sparkbench formats`.
-    pub about: About,
-    /// Phrases that nothing else prints: a text that shows one early is a text to be read, whatever its name.
-    pub signs: &'static [&'static str],
-    /// Lines without one of these are not handed over. No mark may be empty.
-    pub marks: &'static [&'static str],
-    /// A fresh reader, one a file.
-    pub start: fn() -> Box<dyn Reader>,
-}
-
-/// Reads the lines of one file that hold a mark of its kind.
-pub trait Reader: Send {
-    /// One line, without escapes and line end, counted from 1. At most [`LINE_LIMIT`] bytes of it.
-    fn line(&mut self, number: u64, line: &str);
-    /// Its outcome. [`None`] when the file is not of this kind after all.
-    fn finish(self: Box<Self>, file: &SourceFile<'_>) -> Option<Parsed>;
-}
-
 /// Any text. See the module.
 pub(super) struct Text;
 
@@ -105,7 +84,7 @@ struct Marks {
 }
 
 impl Marks {
-    fn of(kinds: &[&Kind], phrases: fn(&Kind) -> &'static [&'static str]) -> Self {
+    fn of(kinds: &[&TextKind], phrases: fn(&TextKind) -> &'static [&'static str]) -> Self {
         let pairs =
             || kinds.iter().enumerate().flat_map(|(place, kind)| phrases(kind).iter().map(move |mark| (place, mark)));
         // Only an automaton beyond all bounds can fail to build. Without one every line goes to every kind.
@@ -165,12 +144,12 @@ impl Format for Text {
 ///
 /// # Errors
 /// When reading stops.
-pub(super) fn parse_kind(file: &mut SourceFile<'_>, kind: &Kind) -> Result<Parsed, Error> {
+pub(super) fn parse_kind(file: &mut SourceFile<'_>, kind: &TextKind) -> Result<Parsed, Error> {
     parse_as(file, &[kind], &Marks::of(&[kind], |kind| kind.marks))
 }
 
-fn parse_as(file: &mut SourceFile<'_>, kinds: &[&Kind], marks: &Marks) -> Result<Parsed, Error> {
-    let mut readers: Vec<Box<dyn Reader>> = kinds.iter().map(|kind| (kind.start)()).collect();
+fn parse_as(file: &mut SourceFile<'_>, kinds: &[&TextKind], marks: &Marks) -> Result<Parsed, Error> {
+    let mut readers: Vec<Box<dyn LogReader>> = kinds.iter().map(|kind| (kind.start)()).collect();
     let mut first = String::new();
     let mut lines = file.lines(LINE_LIMIT);
     while let Some(line) = lines.next_line().map_err(unreadable)? {

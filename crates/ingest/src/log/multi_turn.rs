@@ -7,7 +7,7 @@
 //! the metrics, the others are beside it under names that say the share. A narrow terminal breaks a table into several: the header
 //! comes again with the columns that are left. There is p90 and, from 100 requests on, p99. Never p95. Lengths are counted by the client.
 
-use super::{Kind, Reader};
+use super::kind::{LogReader, TextKind};
 use crate::figure::{Figure, excerpt};
 use crate::serving::{self, settings};
 use crate::sheet::{last_part, model_id};
@@ -37,7 +37,7 @@ const CELLS: usize = 512;
 const MOST: usize = 1000;
 
 /// See the module.
-pub(super) static MULTI_TURN: Kind = Kind {
+pub(super) static MULTI_TURN: TextKind = TextKind {
     name: "vllm-multi-turn-console",
     about: About {
         tool: "vLLM benchmark_serving_multi_turn.py",
@@ -91,7 +91,7 @@ struct Console {
     count: usize,
 }
 
-impl Reader for Console {
+impl LogReader for Console {
     fn line(&mut self, number: u64, line: &str) {
         if line.contains(TITLE) {
             self.begin(number, line);

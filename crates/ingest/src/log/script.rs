@@ -7,7 +7,7 @@
 //! Seen: scripts around ollama and llama.cpp on a GB10, 2026.
 
 use super::cut::{after, place};
-use super::{Kind, Reader};
+use super::kind::{LogReader, TextKind};
 use crate::figure::{Figure, Scale};
 use crate::{About, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use sparkbench_model::{Extra, Setup, Status};
@@ -17,7 +17,7 @@ const RULE: &str = "script-results";
 const MOST: usize = 10_000;
 
 /// See the module.
-pub(super) static SCRIPT: Kind = Kind {
+pub(super) static SCRIPT: TextKind = TextKind {
     name: "script-results",
     about: About {
         tool: "scripts around ollama and llama.cpp",
@@ -45,7 +45,7 @@ struct Log {
     more: usize,
 }
 
-impl Reader for Log {
+impl LogReader for Log {
     fn line(&mut self, number: u64, line: &str) {
         if let Some(rest) = after(line, "--- Testing ") {
             let name = rest.trim_end_matches([' ', '-']);

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 use super::arguments;
 use super::cut::{after, place};
-use super::{Kind, Reader};
+use super::kind::{LogReader, TextKind};
 use crate::{About, JoinRole, Parsed, Record, SourceFile};
 use block::Block;
 
@@ -46,7 +46,7 @@ const MARKS: &[&str] = &[
 ];
 
 /// The console of `vllm bench serve`.
-pub(super) static VLLM: Kind = Kind {
+pub(super) static VLLM: TextKind = TextKind {
     name: "vllm-bench-serve-console",
     about: About {
         tool: "vllm bench serve, benchmark_serving.py",
@@ -60,7 +60,7 @@ pub(super) static VLLM: Kind = Kind {
 };
 
 /// The console of SGLang's `bench_serving`.
-pub(super) static SGLANG: Kind = Kind {
+pub(super) static SGLANG: TextKind = TextKind {
     name: "sglang-bench-serving-console",
     about: About {
         tool: "sglang.bench_serving",
@@ -129,7 +129,7 @@ impl Console {
     }
 }
 
-impl Reader for Console {
+impl LogReader for Console {
     fn line(&mut self, number: u64, line: &str) {
         if let Some((at, turns)) = place(line, HEADER).map(|at| (at, false)).or(place(line, TURNS).map(|at| (at, true)))
         {

@@ -6,7 +6,7 @@
 //!
 //! Until 2024 the line ended in plain `tokens/s`: input and output together. The last line of each kind counts.
 
-use super::{Kind, Reader};
+use super::kind::{LogReader, TextKind};
 use crate::figure::{Figure, Scale};
 use crate::serving;
 use crate::{About, JoinRole, Parsed, PartialRun, Record, SourceFile, vllm};
@@ -16,7 +16,7 @@ const THROUGHPUT_RULE: &str = "vllm-bench-throughput-console";
 const LATENCY_RULE: &str = "vllm-bench-latency-console";
 
 /// The line of `vllm bench throughput`.
-pub(super) static THROUGHPUT: Kind = Kind {
+pub(super) static THROUGHPUT: TextKind = TextKind {
     name: "vllm-bench-throughput-console",
     about: About {
         tool: "vllm bench throughput, benchmark_throughput.py",
@@ -30,7 +30,7 @@ pub(super) static THROUGHPUT: Kind = Kind {
 };
 
 /// The lines of `vllm bench latency`.
-pub(super) static LATENCY: Kind = Kind {
+pub(super) static LATENCY: TextKind = TextKind {
     name: "vllm-bench-latency-console",
     about: About {
         tool: "vllm bench latency, benchmark_latency.py",
@@ -63,7 +63,7 @@ struct Throughput {
     tokens: Vec<Found>,
 }
 
-impl Reader for Throughput {
+impl LogReader for Throughput {
     fn line(&mut self, number: u64, line: &str) {
         for label in ["prompt", "output"] {
             let phrase = format!("Total num {label} tokens:");
@@ -109,7 +109,7 @@ struct Latency {
     percentiles: Vec<Found>,
 }
 
-impl Reader for Latency {
+impl LogReader for Latency {
     fn line(&mut self, number: u64, line: &str) {
         // Other programs print an average too, in milliseconds.
         if !line.contains("seconds") {
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
     use crate::log::parse_kind;
 
-    fn read(kind: &Kind, text: &str) -> Option<PartialRun> {
+    fn read(kind: &TextKind, text: &str) -> Option<PartialRun> {
         let mut input = text.as_bytes();
         let mut parsed = parse_kind(&mut SourceFile::new("x.log", text.len() as u64, &mut input), kind).unwrap();
         let is_ours = !parsed.kinds.is_empty();

@@ -11,10 +11,10 @@
 
 use serde::Deserialize;
 
-use super::Parser;
+use super::parser::Parser;
 use crate::figure::{Figure, excerpt};
-use crate::h200_ab::unknown_schema;
-use crate::look::{JSON_LINE_LIMIT, unreadable};
+use crate::schema::unknown_schema;
+use crate::source_file::{JSON_LINE_LIMIT, unreadable};
 use crate::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use sparkbench_archive::manifest::{ReportWire, SeenWire};
 use sparkbench_model::{Metric, Origin, Reading, Series, Setup, Status};

@@ -5,9 +5,9 @@
 //!
 //! Of a metric that is printed again the last figure counts. A unit behind the figure must be that of the metric.
 
-use super::Parser;
+use super::parser::Parser;
 use crate::figure::{Figure, excerpt};
-use crate::look::each_log_line;
+use crate::source_file::each_log_line;
 use crate::{JoinRole, Parsed, PartialRun, Record, SourceFile};
 use sparkbench_archive::manifest::ReportWire;
 use sparkbench_model::Metric;

@@ -8,6 +8,7 @@
 
 mod iterations;
 mod lines;
+mod parser;
 mod pattern;
 mod result;
 mod seen;
@@ -22,6 +23,7 @@ use sparkbench_archive::manifest::{ReportWire, SeenWire};
 use sparkbench_model::{Setup, Status};
 use sparkbench_text::error::Error;
 
+pub use parser::Parser;
 pub use iterations::{ITERATIONS_SCHEMA, IterationsFile};
 pub use result::{RESULT_SCHEMA, ResultFile};
 pub use trtllm_json::TrtllmReport;
@@ -38,30 +40,6 @@ pub static PARSERS: &[&dyn Parser] = &[
     &RequestsFile,
     &ByLook,
 ];
-
-/// Takes figures from a file that was named.
-pub trait Parser: Sync {
-    /// Name in suites and in `run.json`.
-    fn name(&self) -> &'static str;
-    /// Checks what a suite gives beside the name. The words of what is wrong and what to do.
-    ///
-    /// # Errors
-    /// When the table of patterns does not fit this parser.
-    fn accepts(&self, patterns: &BTreeMap<String, String>) -> Result<(), (String, String)> {
-        if patterns.is_empty() {
-            return Ok(());
-        }
-        Err((
-            format!("the parser {} takes no patterns", self.name()),
-            "use parser = \"pattern\", or leave them out".to_owned(),
-        ))
-    }
-    /// The whole file in, records out. Pure: the same bytes and the same entry always give the same records.
-    ///
-    /// # Errors
-    /// When nothing of the file can be used.
-    fn parse(&self, file: &mut SourceFile<'_>, report: &ReportWire) -> Result<Parsed, Error>;
-}
 
 /// The parser of a name.
 pub fn find(name: &str) -> Option<&'static dyn Parser> {
@@ -222,7 +200,7 @@ pub struct Report {
 impl From<Parsed> for Report {
     fn from(parsed: Parsed) -> Self {
         let mut report = Self { notes: parsed.notes, ..Self::default() };
-        report.left_out = parsed.left_out.iter().map(super::report::one_line).collect();
+        report.left_out = parsed.left_out.iter().map(super::one_line).collect();
         for record in parsed.records {
             let Record::Run(partial) = record else { continue };
             let lists = parsed.lists.iter().filter(|list| list.part == partial.part);

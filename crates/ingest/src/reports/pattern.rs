@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 
 use regex::{Regex, RegexBuilder};
 
-use super::Parser;
+use super::parser::Parser;
 use crate::figure::{Figure, excerpt, thousands};
-use crate::look::each_log_line;
+use crate::source_file::each_log_line;
 use crate::{JoinRole, Parsed, PartialRun, Record, SourceFile};
 use sparkbench_archive::manifest::ReportWire;
 use sparkbench_model::{Metric, Setup};

@@ -16,9 +16,10 @@
 //! `iterations` with a `metric` is a series of the run. One without is not a figure of the run. It is counted and checked for outliers when
 //! the run is checked.
 
-use super::{Parser, seen};
+use super::parser::Parser;
+use super::seen;
 use crate::at::At;
-use crate::h200_ab::check_schema;
+use crate::schema::check_schema;
 use crate::{About, Format, Head, JoinRole, List, Parsed, PartialRun, Record, SourceFile, json};
 use sparkbench_archive::manifest::ReportWire;
 use sparkbench_model::{Metric, Series, Setup};

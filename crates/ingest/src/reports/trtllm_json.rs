@@ -10,7 +10,7 @@
 //!
 //! Seen: TensorRT-LLM 0.20. Keys of later versions from its documentation and its source (`bench/dataclasses/reporting.py`).
 
-use super::Parser;
+use super::parser::Parser;
 use crate::at::At;
 use crate::json::Kind;
 use crate::log::{fingerprint, shape};

@@ -9,7 +9,7 @@
 
 use serde::Deserialize;
 
-use super::Parser;
+use super::parser::Parser;
 use crate::{JoinRole, Parsed, PartialRun, Record, SourceFile};
 use sparkbench_archive::manifest::ReportWire;
 use sparkbench_model::{Series, Setup};

@@ -7,6 +7,7 @@ pub(super) mod figures;
 pub(super) mod settings;
 
 use sparkbench_model::Setup;
+use sparkbench_text::slug::slug;
 
 /// Rates from here on mean "all at once" in a label: tools that know no infinite rate are given a huge one.
 const NO_LIMIT: f64 = 1.0e6;
@@ -66,7 +67,7 @@ impl Load<'_> {
         parts.extend(
             more("ramp_up_start_rps").zip(more("ramp_up_end_rps")).map(|(first, last)| format!("ramp{first}-{last}")),
         );
-        (!parts.is_empty()).then(|| super::slug(&parts.join("-")))
+        (!parts.is_empty()).then(|| slug(&parts.join("-")))
     }
 }
 

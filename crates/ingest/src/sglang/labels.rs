@@ -6,7 +6,7 @@
 use super::RULE;
 use crate::at::At;
 use crate::sheet::{self, Sheet};
-use crate::slug;
+use sparkbench_text::slug::slug;
 
 /// See the module.
 pub(super) fn read(root: &At<'_>, sheet: &mut Sheet<'_, '_>) {

@@ -6,7 +6,7 @@
 use std::io::BufRead;
 
 use crate::SourceFile;
-use crate::look::unreadable;
+use crate::source_file::unreadable;
 use sparkbench_archive::{Lines, WHOLE_LIMIT};
 use sparkbench_text::error::{Error, Place};
 

@@ -3,8 +3,8 @@
 //! In:  ids, lengths, loads and counts.  Out: labels, and the status of a run.
 //! Not here: where they are in a file (see `words`).
 
-use crate::slug;
 use sparkbench_model::Status;
+use sparkbench_text::slug::slug;
 
 /// The last part of a path or of a model id.
 pub(crate) fn last_part(id: &str) -> &str {

@@ -12,7 +12,7 @@ use super::collect::Collect;
 use super::column::Column;
 use super::{cell, detail};
 use crate::figure::excerpt;
-use crate::look::unreadable;
+use crate::source_file::unreadable;
 use crate::{About, Format, Head, Parsed, Record, SourceFile};
 use sparkbench_archive::LINE_LIMIT;
 use sparkbench_model::{Instant, Sample};

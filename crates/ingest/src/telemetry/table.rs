@@ -13,7 +13,7 @@ use super::collect::Collect;
 use super::query::moment;
 use super::{cell, detail, plain};
 use crate::figure::excerpt;
-use crate::look::unreadable;
+use crate::source_file::unreadable;
 use crate::{About, Format, Head, Parsed, Record, SourceFile};
 use sparkbench_archive::LINE_LIMIT;
 use sparkbench_model::{Instant, Sample};

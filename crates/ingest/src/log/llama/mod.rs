@@ -20,7 +20,7 @@ mod settings;
 use self::boot::Boot;
 use super::boots::Boots;
 use super::served::Served;
-use super::{Kind, Reader};
+use super::kind::{LogReader, TextKind};
 use crate::{About, Parsed, SourceFile};
 use sparkbench_model::Series;
 
@@ -28,7 +28,7 @@ use sparkbench_model::Series;
 const RULES: (&str, &str) = ("llama-server-log", "llama-server-log.derived");
 
 /// The log of `llama-server`.
-pub(super) static LLAMA: Kind = Kind {
+pub(super) static LLAMA: TextKind = TextKind {
     name: "llama-server-log",
     about: About {
         tool: "llama-server",
@@ -80,7 +80,7 @@ impl Log {
     }
 }
 
-impl Reader for Log {
+impl LogReader for Log {
     fn line(&mut self, number: u64, line: &str) {
         self.ours = self.ours || SIGNS.iter().any(|sign| line.contains(sign));
         // A draft model is loaded behind the model, so the loader alone does not begin a start.

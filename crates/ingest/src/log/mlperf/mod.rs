@@ -12,7 +12,7 @@
 
 mod run;
 
-use super::{Kind, Reader};
+use super::kind::{LogReader, TextKind};
 use crate::at::At;
 use crate::figure::Figure;
 use crate::json::{self, Kind as Json};
@@ -55,7 +55,7 @@ const MARKS: &[&str] = &[
 ];
 
 /// MLPerf LoadGen's summary and detailed log.
-pub(super) static MLPERF: Kind = Kind {
+pub(super) static MLPERF: TextKind = TextKind {
     name: "mlperf-loadgen",
     about: About {
         tool: "MLPerf LoadGen (`mlperf_log_summary.txt`, `mlperf_log_detail.txt`)",
@@ -84,7 +84,7 @@ enum Part {
     Parameters,
 }
 
-impl Reader for Log {
+impl LogReader for Log {
     fn line(&mut self, number: u64, line: &str) {
         if let Some((_, rest)) = line.split_once(DETAIL) {
             self.detailed(number, rest);

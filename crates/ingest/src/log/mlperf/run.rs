@@ -6,8 +6,9 @@
 use super::RULE;
 use crate::figure::Figure;
 use crate::sheet::{plain, suffix};
-use crate::{JoinRole, Parsed, PartialRun, SourceFile, slug};
+use crate::{JoinRole, Parsed, PartialRun, SourceFile};
 use sparkbench_model::{Extra, ExtraValue, Reading, Setup, Status, known_extra};
+use sparkbench_text::slug::slug;
 
 /// Nanoseconds in a millisecond.
 const NS: f64 = 1e6;

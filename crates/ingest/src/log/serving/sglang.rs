@@ -6,8 +6,8 @@
 //! The files of this tool name the data set and the lengths that were asked for. Its console does so in the arguments above the block.
 
 use crate::serving::figures::Figures;
-use crate::slug;
 use sparkbench_model::Setup;
+use sparkbench_text::slug::slug;
 
 /// Counts and wall time, which are in files and consoles of every version.
 pub(super) fn mark(figures: &Figures) -> Option<String> {

@@ -58,7 +58,7 @@ Max ITL (ms):                            3322.13
 ==================================================
 ";
 
-fn read(kind: &Kind, text: &str) -> Option<(Vec<PartialRun>, Parsed)> {
+fn read(kind: &TextKind, text: &str) -> Option<(Vec<PartialRun>, Parsed)> {
     let mut input = text.as_bytes();
     let mut parsed = parse_kind(&mut SourceFile::new("x.log", text.len() as u64, &mut input), kind).unwrap();
     let partials = std::mem::take(&mut parsed.records).into_iter().map(|record| match record {
@@ -69,7 +69,7 @@ fn read(kind: &Kind, text: &str) -> Option<(Vec<PartialRun>, Parsed)> {
     (!parsed.kinds.is_empty()).then_some((partials, parsed))
 }
 
-fn one(kind: &Kind, text: &str) -> (PartialRun, Parsed) {
+fn one(kind: &TextKind, text: &str) -> (PartialRun, Parsed) {
     let (mut partials, parsed) = read(kind, text).unwrap();
     assert_eq!(partials.len(), 1);
     (partials.remove(0), parsed)

@@ -18,7 +18,7 @@ use super::cut::after;
 use super::faults::is_answer;
 use super::marks::{count, joined};
 use super::served::Served;
-use super::{Kind, Reader};
+use super::kind::{LogReader, TextKind};
 use crate::{About, Parsed, SourceFile};
 use sparkbench_model::Setup;
 
@@ -26,7 +26,7 @@ use sparkbench_model::Setup;
 const RULES: (&str, &str) = ("sglang-server-log", "sglang-server-log.derived");
 
 /// The log of `sglang.launch_server`.
-pub(super) static SGLANG: Kind = Kind {
+pub(super) static SGLANG: TextKind = TextKind {
     name: "sglang-server-log",
     about: About {
         tool: "SGLang",
@@ -64,7 +64,7 @@ struct Log {
     ours: bool,
 }
 
-impl Reader for Log {
+impl LogReader for Log {
     fn line(&mut self, number: u64, line: &str) {
         if is_answer(line) {
             return self.boots.now().faults.read(number, line);

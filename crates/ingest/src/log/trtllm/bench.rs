@@ -10,7 +10,7 @@
 
 use super::super::faults::is_answer;
 use super::super::marks::{count, joined};
-use super::super::{Kind, Reader};
+use super::super::kind::{LogReader, TextKind};
 use super::block;
 use super::engine::{self, Engine, RULES};
 use super::labels::{self, Section};
@@ -22,7 +22,7 @@ const RUNS: usize = 1000;
 const TOOL: &str = "trtllm-bench";
 
 /// The console of `trtllm-bench` and the memory lines of its engine.
-pub(crate) static TRTLLM: Kind = Kind {
+pub(crate) static TRTLLM: TextKind = TextKind {
     name: "trtllm-bench-console",
     about: About {
         tool: "trtllm-bench",
@@ -58,7 +58,7 @@ struct Run {
     report: bool,
 }
 
-impl Reader for Log {
+impl LogReader for Log {
     fn line(&mut self, number: u64, line: &str) {
         if is_answer(line) {
             return self.run.engine.faults.read(number, line);

@@ -11,12 +11,12 @@ use super::super::boots::Boots;
 use super::super::faults::is_answer;
 use super::super::marks::{count, joined};
 use super::super::served::Served;
-use super::super::{Kind, Reader};
+use super::super::kind::{LogReader, TextKind};
 use super::engine::{self, Engine, SERVER_RULES};
 use crate::{About, Parsed, SourceFile};
 
 /// The log of a server around TensorRT-LLM.
-pub(crate) static TRTLLM_SERVER: Kind = Kind {
+pub(crate) static TRTLLM_SERVER: TextKind = TextKind {
     name: "trtllm-server-log",
     about: About {
         tool: "trtllm-serve",
@@ -39,7 +39,7 @@ struct Log {
     server: bool,
 }
 
-impl Reader for Log {
+impl LogReader for Log {
     fn line(&mut self, number: u64, line: &str) {
         if is_answer(line) {
             return self.boots.now().faults.read(number, line);

@@ -19,14 +19,14 @@ use super::boots::Boots;
 use super::faults::is_answer;
 use super::marks::{count, joined};
 use super::served::Served;
-use super::{Kind, Reader};
+use super::kind::{LogReader, TextKind};
 use crate::{About, Parsed, SourceFile};
 
 /// Rule, and rule of what was computed.
 const RULES: (&str, &str) = ("vllm-server-log", "vllm-server-log.derived");
 
 /// The log of `vllm serve`.
-pub(super) static VLLM: Kind = Kind {
+pub(super) static VLLM: TextKind = TextKind {
     name: "vllm-server-log",
     about: About {
         tool: "vLLM",
@@ -66,7 +66,7 @@ struct Log {
     ours: bool,
 }
 
-impl Reader for Log {
+impl LogReader for Log {
     fn line(&mut self, number: u64, line: &str) {
         if is_answer(line) {
             return self.boots.now().faults.read(number, line);

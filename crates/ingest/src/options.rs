@@ -1,0 +1,32 @@
+//! Settings of the user beside the files.
+//!
+//! In:  nothing.  Out: [`Options`].
+//! Not here: reading the files that they name (see `given`).
+
+use std::path::PathBuf;
+
+use sparkbench_model::{Campaign, LocalFacts, Run};
+use sparkbench_text::error::Error;
+
+/// Settings of the user beside the files.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// A `labels.toml` for everything below the given folders that has none of its own.
+    pub labels: Option<PathBuf>,
+    /// A `metrics.toml` for every campaign, in addition to its own.
+    pub metrics: Option<PathBuf>,
+    /// Facts that come before the shipped ones.
+    pub facts: Option<PathBuf>,
+    /// Label that distinguishes the arms, one of [`Campaign::LABELS`], in place of what campaigns say.
+    pub compare_by: Option<String>,
+    /// Whether the first folders in which paths differ are the arms.
+    pub arms_by_folder: bool,
+    /// What an analysis makes of the figures that were read. Expressions of metrics may name those too. Without it they name what was read.
+    pub derive: Option<Derive>,
+}
+
+/// Adds figures that follow from others and from facts to runs.
+///
+/// # Errors
+/// Facts that come with the program and cannot be read.
+pub type Derive = fn(&mut [Run], &[Campaign], &[LocalFacts]) -> Result<(), Error>;

@@ -1,0 +1,98 @@
+//! What one file says about one run.
+//!
+//! In:  nothing.  Out: [`PartialRun`], and how it becomes a run.
+//! Not here: joining several (see `assemble`).
+
+use serde::Serialize;
+
+use sparkbench_model::{Course, Extra, Reading, Sample, Series, Setup, Status};
+
+/// Facts about the server from its log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerState {
+    /// It came up, or nothing in the log speaks against it.
+    Served,
+    /// It ended before it came up.
+    NeverUp,
+}
+
+/// How a [`PartialRun`] becomes a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JoinRole {
+    /// A run for itself. Nothing joins it.
+    #[default]
+    Alone,
+    /// A run. Details of the same launch join it.
+    Body,
+    /// Joins the bodies of its launch. A run of its own when there are none.
+    Base,
+    /// Joins the bodies or the base of its launch. A run of its own when there are neither.
+    Trace,
+    /// Joins the runs of its launch and is nothing without them.
+    Detail,
+    /// Describes all runs whose files lie in its folder or below, and joins them as a detail. Examples are the log of the server and a sheet
+    /// of settings. It is a run of its own where there are no others and it has a figure. Two of one format in one folder join no run,
+    /// because it is unclear which belongs where.
+    #[serde(rename = "beside")]
+    WholeFolder,
+}
+
+/// Data of one file about one run. Everything may be absent.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PartialRun {
+    /// How it becomes a run.
+    pub join_role: JoinRole,
+    /// For the log of a server: whether it came up, where the log shows it. Absent for everything else.
+    pub server: Option<ServerState>,
+    /// Campaign that the row itself names.
+    pub campaign: Option<String>,
+    /// Id that the source gives the run.
+    pub id: Option<String>,
+    pub environment: Option<String>,
+    pub model: Option<String>,
+    pub workload: Option<String>,
+    /// Test of a launch that makes several: the run's workload becomes `WORKLOAD-TEST`. A detail with one joins that test alone.
+    pub part: Option<String>,
+    /// The k-th run of its cell.
+    pub repeat: Option<u32>,
+    /// Group of runs close in time.
+    pub block: Option<u32>,
+    /// Place in the order of execution.
+    pub position: Option<u32>,
+    pub started: Option<sparkbench_model::Instant>,
+    pub ended: Option<sparkbench_model::Instant>,
+    /// The period in which a load measured.
+    pub measured: Option<(sparkbench_model::Instant, sparkbench_model::Instant)>,
+    /// Outcome, where the source says one.
+    pub status: Option<Status>,
+    /// Whole-run figures.
+    pub readings: Vec<Reading>,
+    /// Per-request figures.
+    pub series: Vec<Series>,
+    /// Figures that are not among our metrics.
+    pub extras: Vec<Extra>,
+    pub telemetry: Vec<Sample>,
+    /// Events beside the figures.
+    pub course: Course,
+    pub setup: Setup,
+    /// Mark that is the same in every copy of this run. Copies are a summary that repeats the runs of a sweep, or a console block beside the
+    /// JSON. Of runs with one mark in one campaign only the fullest is kept, and the others are reported as copies. Two with different
+    /// starts are two runs.
+    pub fingerprint: Option<String>,
+    /// Which part of a plan it is, where several clients loaded apart.
+    pub share: Option<Share>,
+}
+
+/// One client's part of a plan.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Share {
+    /// Number of the client, from 0.
+    pub rank: u32,
+    /// Clients in all.
+    pub world: u32,
+    /// Hash of the plan.
+    pub plan: String,
+    /// From when the times of its requests count.
+    pub started: Option<sparkbench_model::Instant>,
+}
