@@ -26,7 +26,7 @@ const SUMMARY_FILE: &str = "summary.json";
 
 /// Who reads a file.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Reader {
+pub(super) enum ReadBy {
     /// The format that recognised it.
     Sniffed,
     /// The format of `run.json`. These reports of it are not there.
@@ -43,7 +43,7 @@ pub(super) enum Reader {
 #[derive(Debug, Default)]
 pub(super) struct Places {
     owners: Vec<Option<String>>,
-    readers: Vec<Reader>,
+    readers: Vec<ReadBy>,
 }
 
 impl Places {
@@ -53,8 +53,8 @@ impl Places {
     }
 
     /// Who reads the file.
-    pub(super) fn reader(&self, number: usize) -> &Reader {
-        self.readers.get(number).unwrap_or(&Reader::Sniffed)
+    pub(super) fn reader(&self, number: usize) -> &ReadBy {
+        self.readers.get(number).unwrap_or(&ReadBy::Sniffed)
     }
 }
 
@@ -79,7 +79,7 @@ pub(super) fn places(found: &Discovery, mut reports_of: impl FnMut(&Found) -> Op
 /// Folders of runs by their bytes on disk, because `run.json` names a report by its bytes. Each with its form for people and its reports.
 type Tables<'f> = BTreeMap<&'f [u8], (&'f str, Vec<ReportWire>)>;
 
-fn place(file: &Found, names: &BTreeSet<&[u8]>, tables: &Tables<'_>) -> (Option<String>, Reader) {
+fn place(file: &Found, names: &BTreeSet<&[u8]>, tables: &Tables<'_>) -> (Option<String>, ReadBy) {
     // The outermost folder decides: what a program wrote below its own cannot speak for the archive.
     for folder in ancestors(folder_of(&file.name)) {
         let Some((shown, reports)) = tables.get(folder) else { continue };
@@ -88,7 +88,7 @@ fn place(file: &Found, names: &BTreeSet<&[u8]>, tables: &Tables<'_>) -> (Option<
         // A suite may have files packed. They are read by the name that they had.
         let inside = inside.map(|inside| inside.strip_suffix(PACKED).unwrap_or(inside));
         let reader = match inside {
-            Some(RUN_FILE) => Reader::Run(
+            Some(RUN_FILE) => ReadBy::Run(
                 reports
                     .iter()
                     .map(|report| report.path.clone())
@@ -98,17 +98,17 @@ fn place(file: &Found, names: &BTreeSet<&[u8]>, tables: &Tables<'_>) -> (Option<
                     })
                     .collect(),
             ),
-            Some(REQUESTS_FILE | TELEMETRY_FILE) => Reader::Sniffed,
-            Some(inside) if is_telemetry_of_a_machine(inside) => Reader::Sniffed,
+            Some(REQUESTS_FILE | TELEMETRY_FILE) => ReadBy::Sniffed,
+            Some(inside) if is_telemetry_of_a_machine(inside) => ReadBy::Sniffed,
             Some(inside) => match reports.iter().find(|report| report.path == inside) {
-                Some(report) => Reader::Named(report.clone()),
-                None => summary_of(inside, reports).unwrap_or(Reader::NotAnalysed(LEFT_BY_RUN)),
+                Some(report) => ReadBy::Named(report.clone()),
+                None => summary_of(inside, reports).unwrap_or(ReadBy::NotAnalysed(LEFT_BY_RUN)),
             },
-            None => Reader::NotAnalysed(LEFT_BY_RUN),
+            None => ReadBy::NotAnalysed(LEFT_BY_RUN),
         };
         return (Some((*shown).to_owned()), reader);
     }
-    (None, Reader::Sniffed)
+    (None, ReadBy::Sniffed)
 }
 
 /// `nodes/<name>/telemetry.csv`
@@ -118,10 +118,10 @@ fn is_telemetry_of_a_machine(inside: &str) -> bool {
 }
 
 /// Who reads the summary of a load, if the file is one: it is beside the requests that a report names.
-fn summary_of(inside: &str, reports: &[ReportWire]) -> Option<Reader> {
+fn summary_of(inside: &str, reports: &[ReportWire]) -> Option<ReadBy> {
     let folder = inside.strip_suffix(SUMMARY_FILE)?;
     let report = reports.iter().find(|report| report.path.strip_suffix(REQUESTS_FILE) == Some(folder))?;
-    Some(Reader::Summary(report.test.clone()))
+    Some(ReadBy::Summary(report.test.clone()))
 }
 
 /// Folder part of a name, empty for a file at the top.
@@ -172,8 +172,8 @@ mod tests {
             ..ReportWire::default()
         };
         let reports = [report("requests.jsonl", None), report("loads/c8/requests.jsonl", Some("c8"))];
-        assert_eq!(summary_of("summary.json", &reports), Some(Reader::Summary(None)));
-        assert_eq!(summary_of("loads/c8/summary.json", &reports), Some(Reader::Summary(Some("c8".to_owned()))));
+        assert_eq!(summary_of("summary.json", &reports), Some(ReadBy::Summary(None)));
+        assert_eq!(summary_of("loads/c8/summary.json", &reports), Some(ReadBy::Summary(Some("c8".to_owned()))));
         assert_eq!(summary_of("loads/c9/summary.json", &reports), None);
         assert_eq!(summary_of("work/summary.json", &reports), None, "a program's own");
     }
@@ -208,11 +208,11 @@ mod tests {
         let report = |path: String| ReportWire { path, parser: "requests".to_owned(), ..ReportWire::default() };
         let (there, lost) = (report(format!("work/{escape}")), report("work/lost\n".to_owned()));
         let places = places(&found, |_| Some(vec![there.clone(), lost.clone()]));
-        let readers: BTreeMap<&str, &Reader> =
+        let readers: BTreeMap<&str, &ReadBy> =
             found.files.iter().enumerate().map(|(at, file)| (file.path.as_str(), places.reader(at))).collect();
-        assert_eq!(readers["r\\xFF/work/out\\x1B.json"], &Reader::Named(there));
-        assert_eq!(readers["r\\xFF/run.json"], &Reader::Run(vec![lost.path]), "only the other one is missing");
-        assert_eq!(readers["r\\xFF/x\\xFE"], &Reader::NotAnalysed(LEFT_BY_RUN));
+        assert_eq!(readers["r\\xFF/work/out\\x1B.json"], &ReadBy::Named(there));
+        assert_eq!(readers["r\\xFF/run.json"], &ReadBy::Run(vec![lost.path]), "only the other one is missing");
+        assert_eq!(readers["r\\xFF/x\\xFE"], &ReadBy::NotAnalysed(LEFT_BY_RUN));
         assert_eq!(places.owner(0), Some("r\\xFF"), "a run is told from others by its name for people");
     }
 }

@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader};
 
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
-use super::belong::{Places, Reader};
+use super::belong::{Places, ReadBy};
 use super::format::{Format as _, Look, Parsed};
 use super::load_summary::LoadSummary;
 use super::look::{named, read};
@@ -27,7 +27,7 @@ pub(super) fn look_at_all(found: &Discovery, places: &Places) -> Vec<Look> {
 }
 
 /// Looks at one file, by its reader.
-pub(super) fn look_at(found: &Found, reader: &Reader) -> Look {
+pub(super) fn look_at(found: &Found, reader: &ReadBy) -> Look {
     let refused = |cause: io::Error| Look {
         format: None,
         sha256: None,
@@ -39,8 +39,8 @@ pub(super) fn look_at(found: &Found, reader: &Reader) -> Look {
         Ok(file) => {
             let input = BufReader::with_capacity(HEAD_BYTES, file);
             match reader {
-                Reader::Sniffed => read(&found.path, found.bytes, input),
-                Reader::Run(missing) => {
+                ReadBy::Sniffed => read(&found.path, found.bytes, input),
+                ReadBy::Run(missing) => {
                     let mut look = read(&found.path, found.bytes, input);
                     if let Ok(parsed) = &mut look.outcome {
                         parsed.left_out.extend(missing.iter().map(|path| {
@@ -50,9 +50,9 @@ pub(super) fn look_at(found: &Found, reader: &Reader) -> Look {
                     }
                     look
                 }
-                Reader::Named(report) => named_report(&found.path, found.bytes, input, report),
-                Reader::Summary(test) => summary(&found.path, found.bytes, input, test.as_deref()),
-                Reader::NotAnalysed(word) => kept(input, word),
+                ReadBy::Named(report) => named_report(&found.path, found.bytes, input, report),
+                ReadBy::Summary(test) => summary(&found.path, found.bytes, input, test.as_deref()),
+                ReadBy::NotAnalysed(word) => kept(input, word),
             }
         }
         Err(cause) => refused(cause),

@@ -13,14 +13,14 @@ use sparkbench_model::{Instant, Setup, Status};
 use sparkbench_text::error::Error;
 
 /// See the module.
-pub(super) struct Metadata;
+pub(super) struct FlatMetadata;
 
 const RULE: &str = "flat.metadata";
 const ENDING: &str = "_metadata.json";
 /// Characters of `YYYYMMDD_HHMMSS`.
 const STAMP: usize = 15;
 
-impl Format for Metadata {
+impl Format for FlatMetadata {
     fn name(&self) -> &'static str {
         "flat metadata"
     }
@@ -109,7 +109,7 @@ mod tests {
     fn read(name: &str, text: &str) -> PartialRun {
         let mut input = text.as_bytes();
         let mut file = SourceFile::new(name, text.len() as u64, &mut input);
-        let parsed = Metadata.parse(&mut file).unwrap();
+        let parsed = FlatMetadata.parse(&mut file).unwrap();
         match parsed.records.into_iter().next() {
             Some(Record::Run(partial)) => *partial,
             other => panic!("{other:?}"),

@@ -14,7 +14,7 @@ use sparkbench_archive::Discovery;
 use sparkbench_model::Campaign;
 
 /// Makes the first folder in which the paths of runs differ their environment. What a file says of its own stays among the settings.
-pub(super) fn name_arms(found: &Discovery, drafts: &mut [Draft], report: &mut report::Report) {
+pub(super) fn name_arms(found: &Discovery, drafts: &mut [Draft], report: &mut report::FileReport) {
     let Some(depth) = depth(found, drafts) else { return };
     for draft in drafts {
         let Some(arm) = found.files.get(draft.main).and_then(|file| parts(file.folder()).nth(depth)) else { continue };

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 use rayon::iter::IndexedParallelIterator as _;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use super::belong::{self, Places, Reader};
+use super::belong::{self, Places, ReadBy};
 use super::discovered;
 use super::format::Look;
 use sparkbench_archive::manifest::ReportWire;
@@ -26,7 +26,7 @@ const SETTLED: Duration = Duration::from_secs(4);
 /// Files as they were read, by path.
 #[derive(Debug, Default)]
 pub struct Memory {
-    looks: BTreeMap<String, (Mark, Reader, Look)>,
+    looks: BTreeMap<String, (Mark, ReadBy, Look)>,
     tables: BTreeMap<String, (Mark, Option<Vec<ReportWire>>)>,
 }
 

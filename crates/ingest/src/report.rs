@@ -36,14 +36,14 @@ struct Entry {
 }
 
 /// All files, by number.
-pub(super) struct Report {
+pub(super) struct FileReport {
     entries: Vec<Entry>,
     unread: Vec<Input>,
     refused: Vec<Error>,
     warnings: Vec<String>,
 }
 
-impl Report {
+impl FileReport {
     /// One entry for each file, and a finished line for everything that the walk could not open.
     pub(super) fn new(found: &Discovery, looks: &[Look]) -> Self {
         let entries = found
@@ -102,7 +102,7 @@ impl Report {
         self.refused.push(error);
     }
 
-    /// Everything of [`Report::refuse`], in order.
+    /// Everything of [`FileReport::refuse`], in order.
     pub(super) fn take_refused(&mut self) -> Vec<Error> {
         std::mem::take(&mut self.refused)
     }
@@ -142,7 +142,7 @@ impl Report {
         }
     }
 
-    /// Everything of [`Report::warn`], in order, then what was joined to no run: a line for each reason.
+    /// Everything of [`FileReport::warn`], in order, then what was joined to no run: a line for each reason.
     pub(super) fn warnings(&self) -> Vec<String> {
         let mut lines = self.warnings.clone();
         let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();

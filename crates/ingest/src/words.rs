@@ -24,7 +24,7 @@ pub(super) fn apply(
     found: &Discovery,
     homes: &BTreeMap<String, Home>,
     drafts: &mut [Draft],
-    report: &mut report::Report,
+    report: &mut report::FileReport,
 ) {
     // Patterns of the command line hold for several folders. One that fits in any of them is used.
     let mut unused: BTreeMap<(Option<usize>, &str), bool> = BTreeMap::new();
@@ -93,7 +93,7 @@ pub(super) fn apply(
 
 /// Takes from the path what neither the file nor a rule for it says, and says so. A rule that a person wrote for this very file is no guess
 /// and comes before the path. Labels for all files come after it. Our own archives carry their own labels.
-fn from_path(found: &Discovery, draft: &mut Draft, alone: bool, report: &mut report::Report) {
+fn from_path(found: &Discovery, draft: &mut Draft, alone: bool, report: &mut report::FileReport) {
     let Some(file) = found.files.get(draft.main).filter(|file| !file.path.ends_with(RUN_FILE)) else { return };
     let said = path_labels::of_path(&file.path);
     let partial = &mut draft.partial;
@@ -152,7 +152,7 @@ fn fill(partial: &mut PartialRun, rule: &FileLabels) {
 }
 
 /// Puts what a person set in place of what the file says, and notes what stood there.
-fn over(draft: &mut Draft, set: &FileLabels, report: &mut report::Report) {
+fn over(draft: &mut Draft, set: &FileLabels, report: &mut report::FileReport) {
     let partial = &mut draft.partial;
     let mut changed = Vec::new();
     macro_rules! over {
@@ -245,7 +245,7 @@ pub(super) fn campaigns(
     homes: &BTreeMap<String, Home>,
     metrics: &custom::DefinitionsByFolder,
     drafts: &[Draft],
-    report: &mut report::Report,
+    report: &mut report::FileReport,
 ) -> Result<Campaigns, Error> {
     let mut all = Campaigns { slugs: BTreeMap::new(), list: Vec::new() };
     let mut taken = BTreeSet::new();
@@ -294,7 +294,7 @@ fn take_study(campaign: &mut Campaign, study: &study::Study) {
 
 /// The `study.md` of a folder. One that cannot be used ends the analysis: pages without their authors and licence would say
 /// something else than was meant.
-fn study_of(found: &Discovery, folder: &str, report: &mut report::Report) -> Result<Option<study::Study>, Error> {
+fn study_of(found: &Discovery, folder: &str, report: &mut report::FileReport) -> Result<Option<study::Study>, Error> {
     let path = if folder.is_empty() { study::FILE.to_owned() } else { format!("{folder}/{}", study::FILE) };
     let Some(number) = found.files.iter().position(|file| file.path == path) else { return Ok(None) };
     let Some(file) = found.files.get(number) else { return Ok(None) };
@@ -346,7 +346,7 @@ fn campaign(
     folder: &str,
     home: Option<&Home>,
     name: String,
-    report: &mut report::Report,
+    report: &mut report::FileReport,
 ) -> Campaign {
     let mut campaign = home.and_then(|home| home.campaign.clone()).unwrap_or_default();
     campaign.name = name;

@@ -12,7 +12,7 @@ use super::Following;
 use crate::cli::intake::{self, Judging};
 use crate::cli::talk::Talk;
 use sparkbench_archive::given::refuse_endless;
-use sparkbench_ingest::history::{self, Folder, Format, Found};
+use sparkbench_ingest::history::{self, Folder, FoundSeries, SeriesFormat};
 use sparkbench_model::{Metric, TimeSeries};
 use sparkbench_text::error::Error;
 use sparkbench_verdict::history::series as cells;
@@ -74,7 +74,7 @@ pub(crate) fn sources(paths: &[PathBuf], asked: &Following, talk: &Talk) -> Resu
 }
 
 /// The series of a path that is no archive of campaigns.
-fn foreign(path: &Path, time: &str) -> Result<Option<Found>, Error> {
+fn foreign(path: &Path, time: &str) -> Result<Option<FoundSeries>, Error> {
     if path.is_dir() {
         return Ok(if path.join("benchmarks.json").is_file() { history::folder(&folder(path)?) } else { None });
     }
@@ -83,7 +83,7 @@ fn foreign(path: &Path, time: &str) -> Result<Option<Found>, Error> {
     let mut file = File::open(path).map_err(fail)?;
     let mut bytes = Vec::new();
     file.by_ref().take(HEAD).read_to_end(&mut bytes).map_err(fail)?;
-    let Some(format) = Format::of(&String::from_utf8_lossy(&bytes), time) else {
+    let Some(format) = SeriesFormat::of(&String::from_utf8_lossy(&bytes), time) else {
         return Ok(None);
     };
     file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(fail)?;

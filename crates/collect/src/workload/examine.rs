@@ -14,7 +14,7 @@ use super::expect::{Expect, ReportSetting};
 use super::{Outcome, WORK_FOLDER};
 use sparkbench_archive::disk;
 use sparkbench_archive::manifest::{CheckWire, SeenWire};
-use sparkbench_ingest::reports::{self, Part, Report};
+use sparkbench_ingest::reports::{self, ReportPart, RunReport};
 use sparkbench_model::Metric;
 use sparkbench_stats::{self as stats, outlier};
 
@@ -51,7 +51,7 @@ const NUMBERS: &[Number] = &[
 pub struct Read {
     /// Path below the run's folder.
     pub path: String,
-    pub report: Report,
+    pub report: RunReport,
 }
 
 /// Whether a path leads through a link in the run's folder. What lies behind one is not archived.
@@ -100,7 +100,7 @@ impl Outcome {
         read
     }
 
-    fn left_out(&mut self, setting: &ReportSetting, report: &Report) {
+    fn left_out(&mut self, setting: &ReportSetting, report: &RunReport) {
         let path = &setting.path;
         self.marks.extend(report.left_out.iter().take(SHOWN).map(|words| format!("{path}: {words}")));
         if report.left_out.len() > SHOWN {
@@ -133,7 +133,7 @@ impl Outcome {
             }
         }
         if let Some(least) = expect.iterations {
-            let counted: Vec<(&Part, usize)> =
+            let counted: Vec<(&ReportPart, usize)> =
                 parts().map(|part| (part, iterations(part))).filter(|(_, count)| *count > 0).collect();
             if counted.is_empty() {
                 self.faults.push(format!("no iterations are reported, and {least} are expected"));
@@ -280,14 +280,14 @@ fn agreed(read: &[Read]) -> SeenWire {
 }
 
 /// True when a part has a figure of the metric, or a series from which it follows.
-fn gives(part: &Part, name: &str) -> bool {
+fn gives(part: &ReportPart, name: &str) -> bool {
     let base = Metric::of_catalogue(name).map_or_else(|| name.to_owned(), |metric| metric.base().to_owned());
     part.metrics.get(name).is_some_and(Option::is_some)
         || part.series.get(&base).is_some_and(|values| values.iter().any(|value| value.is_finite()))
 }
 
 /// Measured iterations of a part: its longest list.
-fn iterations(part: &Part) -> usize {
+fn iterations(part: &ReportPart) -> usize {
     part.series.values().chain(part.lists.values()).map(Vec::len).max().unwrap_or(0)
 }
 

@@ -19,7 +19,7 @@ use super::{Cell, Kind, Outcome, Workload};
 use crate::env::Invocation;
 use sparkbench_archive::FileName;
 use sparkbench_archive::manifest::SeenWire;
-use sparkbench_ingest::reports::Part;
+use sparkbench_ingest::reports::ReportPart;
 use sparkbench_plan::settings::{Entry, Value};
 use sparkbench_plan::{Model, Reader};
 use sparkbench_text::error::Error;
@@ -349,7 +349,7 @@ impl Workload for Python {
 impl Python {
     /// Each test that was asked for is there, and its batches, prompts and answers have the sizes that were asked for.
     fn check_tests(&self, outcome: &mut Outcome, read: &[Read]) {
-        let parts: Vec<&Part> = read
+        let parts: Vec<&ReportPart> = read
             .iter()
             .filter(|read| read.path.ends_with(ITERATIONS_FILE))
             .flat_map(|read| &read.report.parts)
@@ -375,7 +375,7 @@ impl Python {
         }
     }
 
-    fn check_shape(&self, outcome: &mut Outcome, part: &Part, batch: i64, isl: i64, osl: i64) {
+    fn check_shape(&self, outcome: &mut Outcome, part: &ReportPart, batch: i64, isl: i64, osl: i64) {
         let name = part.name.as_deref().unwrap_or_default();
         if part.series.is_empty() {
             return; // The fault of a test without iterations is said already.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Draft, Told};
+use super::draft::{Draft, Told};
 use crate::{Intake, Options, arms, ask, custom, missing_runs, name, nameless, report, words};
 use sparkbench_archive::{self as archive, Discovery, Recorded};
 use sparkbench_model::{Campaign, Run, Source, Status};
@@ -20,7 +20,7 @@ pub(super) fn finish(
     drafts: Vec<Draft>,
     campaigns: words::Campaigns,
     told: Told,
-    mut report: report::Report,
+    mut report: report::FileReport,
     options: &Options,
 ) -> Result<Intake, Error> {
     let mut ids = name::Ids::default();
@@ -104,7 +104,7 @@ pub(super) fn finish(
 
 /// Notes files that are not what was recorded of them: at the campaigns of the runs that they are of, else at those with runs in the folder
 /// that the record speaks of.
-fn note_recorded(recorded: &Recorded, runs: &[Run], campaigns: &mut [Campaign], report: &mut report::Report) {
+fn note_recorded(recorded: &Recorded, runs: &[Run], campaigns: &mut [Campaign], report: &mut report::FileReport) {
     for campaign in &mut *campaigns {
         let own = runs.iter().filter(|run| run.campaign == campaign.name);
         let files = own.flat_map(|run| std::iter::once(&run.source).chain(&run.files));

@@ -41,7 +41,7 @@ pub(super) fn assemble(
     given: Given,
     options: &Options,
 ) -> Result<Intake, Error> {
-    let mut report = report::Report::new(found, &looks);
+    let mut report = report::FileReport::new(found, &looks);
     let mut homes: BTreeMap<String, Home> = BTreeMap::new();
     let mut facts: Vec<(usize, Facts)> = Vec::new();
     let recorded = archive::check_recorded(found, &|number| looks.get(number)?.sha256.as_deref());

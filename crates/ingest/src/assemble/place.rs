@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Home;
+use super::draft::Home;
 use sparkbench_archive::manifest::RUNS_FOLDER;
 
 /// Endings of names that part the files of one launch, the extension aside.

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Draft;
+use super::draft::Draft;
 use crate::{PartialRun, ServerState};
 
 /// The rule or the reason for each run, in their order. `number`: the file that is to be joined.

@@ -6,7 +6,7 @@
 use super::super::at::At;
 use super::super::{About, Format, Head, Parsed, SourceFile, json};
 use super::shape::Shape;
-use super::{is_hub_id, keys, parsed};
+use super::{is_hub_id, keys, number, parsed};
 use sparkbench_model::ModelFacts;
 use sparkbench_text::error::Error;
 
@@ -119,11 +119,6 @@ fn grouped_text(block: &At<'_>, key: &str) -> Option<String> {
     let (_, first) = groups.entries().ok()?.next()?;
     let weights = first.get("weights")?;
     weights.get(key)?.text().ok().flatten().map(str::to_owned)
-}
-
-/// The first of several names that is a number above zero.
-pub(super) fn number(at: &At<'_>, names: &[&str]) -> Option<f64> {
-    names.iter().find_map(|name| at.get(name)?.figure().ok()?.finite().filter(|value| *value > 0.0))
 }
 
 /// Facts at the precision of the checkpoint. Bytes only where the parameters could be counted.

@@ -5,8 +5,7 @@
 
 use super::super::at::At;
 use super::super::{About, Format, Head, Parsed, SourceFile, json};
-use super::config::number;
-use super::{keys, parsed};
+use super::{keys, number, parsed};
 use sparkbench_model::ModelFacts;
 use sparkbench_text::error::{Error, Place};
 

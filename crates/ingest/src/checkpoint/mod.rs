@@ -10,6 +10,7 @@ mod config;
 mod index;
 mod shape;
 
+use super::at::At;
 use super::Parsed;
 use super::Record;
 use sparkbench_model::{Facts, ModelFacts};
@@ -42,6 +43,11 @@ fn parsed(keys: Vec<String>, facts: &ModelFacts, note: String) -> Parsed {
         all.models.insert(key, facts.clone());
     }
     Parsed { records: vec![Record::Facts(Box::new(all))], notes: vec![note], ..Parsed::default() }
+}
+
+/// The first of several names that is a number above zero.
+fn number(at: &At<'_>, names: &[&str]) -> Option<f64> {
+    names.iter().find_map(|name| at.get(name)?.figure().ok()?.finite().filter(|value| *value > 0.0))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //! is not in [`FAMILIES`], because a wrong count is worse than none.
 
 use super::super::at::At;
-use super::config::number;
+use super::number;
 
 /// Families that are counted, and the biases of their attention.
 const FAMILIES: &[Family] = &[

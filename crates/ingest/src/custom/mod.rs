@@ -24,7 +24,7 @@ use self::of_run::OfRun;
 pub(super) use self::toml::faults;
 pub use self::toml::{MetricsFile, from_command_line};
 use super::options::Derive;
-use super::report::Report;
+use super::report::FileReport;
 use sparkbench_archive::{self as archive, Discovery};
 use sparkbench_model::formula::definition::{Checked, check};
 use sparkbench_model::{Campaign, CustomMetric, LocalFacts, Origin, Reading, Run, Source, Status, custom};
@@ -47,7 +47,7 @@ pub(super) fn apply(
     campaigns: &mut [Campaign],
     facts: &[LocalFacts],
     derive: Option<Derive>,
-    report: &mut Report,
+    report: &mut FileReport,
 ) -> Result<(), Error> {
     if campaigns.iter().all(|campaign| campaign.metrics.is_empty()) {
         return Ok(());
@@ -114,7 +114,7 @@ fn derived(
 }
 
 /// Gives different names to different definitions of one name, here and in what their campaigns promise.
-fn apart(campaigns: &mut [Campaign], report: &mut Report) {
+fn apart(campaigns: &mut [Campaign], report: &mut FileReport) {
     let mut first: BTreeMap<String, CustomMetric> = BTreeMap::new();
     let mut several: BTreeSet<String> = BTreeSet::new();
     for (name, custom) in campaigns.iter().flat_map(|campaign| &campaign.metrics) {
@@ -196,7 +196,7 @@ fn tell<'r>(
     campaign: &str,
     name: &str,
     results: impl Iterator<Item = (&'r Run, &'r Result<Reading, String>)>,
-    report: &mut Report,
+    report: &mut FileReport,
 ) {
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut all = 0;
@@ -218,7 +218,7 @@ fn tell<'r>(
 }
 
 /// The file that a figure comes from is one of the run's.
-fn note_file(found: &Discovery, run: &mut Run, reading: &Reading, report: &Report) {
+fn note_file(found: &Discovery, run: &mut Run, reading: &Reading, report: &FileReport) {
     let known = std::iter::once(&run.source).chain(&run.files).any(|file| file.path == reading.origin.file);
     let number = || found.files.binary_search_by(|file| file.path.as_str().cmp(&reading.origin.file)).ok();
     if let Some(number) = Some(()).filter(|()| !known).and_then(|()| number()) {
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn one_name_with_two_meanings_becomes_two_names() {
         let none = Discovery::default();
-        let mut report = Report::new(&none, &[]);
+        let mut report = FileReport::new(&none, &[]);
         let mut same = [campaign("a", "isl / osl"), campaign("b", "isl  /  osl")];
         apart(&mut same, &mut report);
         assert!(same.iter().all(|campaign| campaign.metrics.contains_key("ratio")));

@@ -10,7 +10,7 @@ use crate::{About, Format, Head, JoinRole, Parsed, SourceFile, json};
 use sparkbench_text::error::Error;
 
 /// See the module.
-pub(crate) struct Metadata;
+pub(crate) struct GenaiBenchMetadata;
 
 const RULE: &str = "genai-bench-metadata";
 const DERIVED: &str = "genai-bench-metadata.derived";
@@ -33,7 +33,7 @@ const SETTINGS: &[&str] = &[
     "dataset_prompt_column_index",
 ];
 
-impl Format for Metadata {
+impl Format for GenaiBenchMetadata {
     fn name(&self) -> &'static str {
         RULE
     }
@@ -97,7 +97,7 @@ mod tests {
           "server_gpu_count": "4", "max_time_per_run_s": 60, "experiment_folder_name": "/home/somebody/x", "dataset_path": "None", "character_token_ratio": 4.5}"#;
         let mut input = text.as_bytes();
         let parsed =
-            Metadata.parse(&mut SourceFile::new("experiment_metadata.json", text.len() as u64, &mut input)).unwrap();
+            GenaiBenchMetadata.parse(&mut SourceFile::new("experiment_metadata.json", text.len() as u64, &mut input)).unwrap();
         let [Record::Run(partial)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
         assert_eq!((partial.join_role, partial.model.as_deref()), (JoinRole::WholeFolder, Some("m")));
         assert_eq!(

@@ -17,7 +17,7 @@ use super::{About, Format, Head, Outline, Parsed, PartialRun, SourceFile, json};
 use sparkbench_text::error::Error;
 use sparkbench_text::slug::slug;
 
-pub(super) use metadata::Metadata;
+pub(super) use metadata::GenaiBenchMetadata;
 
 /// See the module.
 pub(super) struct GenaiBench;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::Found;
+use super::found_series::FoundSeries;
 use sparkbench_model::{Direction, Instant, TimePoint, TimeSeries};
 
 /// Paths below the folder, with `/`, and the text of each file.
@@ -33,9 +33,9 @@ struct Commit {
 }
 
 /// Reads the folder. `None` when it is not from airspeed velocity.
-pub fn folder(files: &Folder) -> Option<Found> {
+pub fn folder(files: &Folder) -> Option<FoundSeries> {
     let benchmarks: Map<String, Value> = serde_json::from_str(files.get(BENCHMARKS)?).ok()?;
-    let mut found = Found::default();
+    let mut found = FoundSeries::default();
     let mut commits = Vec::new();
     for (path, text) in files.iter().filter(|(path, _)| path.ends_with(".json")) {
         let Some((machine, file)) = path.split_once('/').filter(|(_, file)| *file != MACHINE) else { continue };

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Found;
+use super::found_series::FoundSeries;
 use sparkbench_model::{Metric, TimePoint, TimeSeries};
 use sparkbench_text::error::{Error, Place};
 use sparkbench_text::escape::of_cell;
@@ -62,7 +62,7 @@ fn cell(text: &str) -> Cell {
 ///
 /// # Errors
 /// A row of another length, two columns of one name, no column of times, no column of numbers.
-pub(super) fn read(text: &str, time: &str) -> Result<Found, Error> {
+pub(super) fn read(text: &str, time: &str) -> Result<FoundSeries, Error> {
     let wrong = || Error::archive("this is not a table with a column of times");
     let mut reader = reader(text.trim_start_matches('\u{feff}'));
     let header: Vec<String> =
@@ -99,7 +99,7 @@ pub(super) fn read(text: &str, time: &str) -> Result<Found, Error> {
     }
     let branch_at = header.iter().position(|name| name == BRANCH);
     let name_at = NAMES.iter().find_map(|name| header.iter().position(|h| h == name).filter(|at| labels.contains(at)));
-    let mut found = Found::default();
+    let mut found = FoundSeries::default();
     for (at, cells) in &columns {
         let Some(cells) = cells else { continue };
         let mut by_branch: BTreeMap<&str, Vec<TimePoint>> = BTreeMap::new();

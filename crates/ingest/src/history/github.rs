@@ -7,7 +7,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Found;
+use super::found_series::FoundSeries;
 use sparkbench_model::{Direction, Instant, TimePoint, TimeSeries};
 use sparkbench_text::error::Error;
 
@@ -57,14 +57,14 @@ pub(super) fn is_ours(head: &str) -> bool {
 ///
 /// # Errors
 /// Text that is not JSON, or has no entries.
-pub(super) fn read(text: &str) -> Result<Found, Error> {
+pub(super) fn read(text: &str) -> Result<FoundSeries, Error> {
     let wrong = |cause: serde_json::Error| {
         Error::archive("cannot read this as data of github-action-benchmark").detail(cause.to_string())
     };
     let start = text.find('{').unwrap_or(0);
     let body = text[start..].trim_end().trim_end_matches(';');
     let data: WireData = serde_json::from_str(body).map_err(wrong)?;
-    let mut found = Found::default();
+    let mut found = FoundSeries::default();
     for (suite, entries) in data.entries {
         let mut entries: Vec<WireEntry> = serde_json::from_value(entries).map_err(wrong)?;
         entries.sort_by(|a, b| a.date.unwrap_or(0.0).total_cmp(&b.date.unwrap_or(0.0)));

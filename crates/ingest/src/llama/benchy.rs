@@ -11,7 +11,8 @@ use super::super::at::At;
 use super::super::json::{self, Kind};
 use super::super::sheet::{Sheet, bool_at, number_at, raw_at, text_at};
 use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
-use super::{FIRST_RESPONSE, PEAK, PREFILL, Part, Test, WITHOUT_LATENCY, benchy_mark};
+use super::passes::MEASURES;
+use super::{ContextPart, Test, benchy_mark};
 use sparkbench_model::{Instant, Status};
 use sparkbench_text::error::Error;
 
@@ -20,19 +21,6 @@ pub(crate) struct LlamaBenchy;
 
 const RULE: &str = "llama-benchy";
 const DERIVED: &str = "llama-benchy.derived";
-
-/// Key, metric where its mean is one, unit, why it is no metric.
-pub(in super::super) const MEASURES: &[(&str, Option<&str>, &str, Option<&str>)] = &[
-    ("pp_throughput", None, "tok/s", Some(PREFILL)),
-    ("pp_req_throughput", None, "tok/s", Some(PREFILL)),
-    ("tg_throughput", Some("output_throughput_tok_s"), "tok/s", None),
-    ("tg_req_throughput", Some("decode_tok_s"), "tok/s", None),
-    ("peak_throughput", None, "tok/s", Some(PEAK)),
-    ("peak_req_throughput", None, "tok/s", Some(PEAK)),
-    ("ttfr", None, "ms", Some(FIRST_RESPONSE)),
-    ("est_ppt", None, "ms", Some(WITHOUT_LATENCY)),
-    ("e2e_ttft", Some("ttft_ms"), "ms", None),
-];
 
 impl Format for LlamaBenchy {
     fn name(&self) -> &'static str {
@@ -79,7 +67,7 @@ fn one(sheet: &mut Sheet<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
         generated: count("response_size").filter(|_| !context),
         depth: count("context_size").unwrap_or(0),
         concurrency: count("concurrency"),
-        context: context.then_some(Part::Prompt),
+        context: context.then_some(ContextPart::Prompt),
     };
     sheet.partial.workload = Some(test.workload());
     for (key, metric, unit, why) in MEASURES {

@@ -7,7 +7,7 @@ use super::super::figure::{Figure, excerpt};
 use super::super::rows::Rows;
 use super::super::{About, Format, Head, Parsed, Record, SourceFile};
 use super::Test;
-use super::passes::{Cell, Row, TableContext, key_of, partials};
+use super::passes::{Cell, BenchyRow, TableContext, key_of, partials};
 use sparkbench_text::error::{Error, Place};
 
 /// See the module.
@@ -69,7 +69,7 @@ impl Format for LlamaBenchyCsv {
                 Some(Cell { key, mean, deviation: figure(&format!("{name}_std")), column: column.to_owned() })
             });
             let cells: Vec<Cell> = cells.collect();
-            rows.push(Row { line, model: cell("model").unwrap_or_default().to_owned(), test, cells });
+            rows.push(BenchyRow { line, model: cell("model").unwrap_or_default().to_owned(), test, cells });
         }
         let found = partials(rows, &TableContext::default(), file, (RULE, DERIVED));
         parsed.records.extend(found.into_iter().map(|partial| Record::Run(Box::new(partial))));

@@ -39,12 +39,12 @@ pub(super) struct Test {
     /// Requests at once, where the name says it.
     pub concurrency: Option<u64>,
     /// Prompt or generation of the pass that only fills the context.
-    pub context: Option<Part>,
+    pub context: Option<ContextPart>,
 }
 
 /// The two parts of a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum ContextPart {
     /// Prompt processing.
     Prompt,
     /// Token generation.
@@ -67,8 +67,8 @@ impl Test {
         };
         test.depth = depth;
         test.context = match name {
-            "ctx_pp" => Some(Part::Prompt),
-            "ctx_tg" => Some(Part::Generation),
+            "ctx_pp" => Some(ContextPart::Prompt),
+            "ctx_tg" => Some(ContextPart::Generation),
             _ => None,
         };
         if test.context.is_some() {

@@ -5,9 +5,21 @@
 
 use super::super::sheet::{last_part, model_id};
 use super::super::{Figure, JoinRole, PartialRun, SourceFile};
-use super::benchy::MEASURES;
-use super::{Part, Test, benchy_mark};
+use super::{FIRST_RESPONSE, PEAK, PREFILL, ContextPart, Test, WITHOUT_LATENCY, benchy_mark};
 use sparkbench_model::{Extra, Instant, Setup, Status};
+
+/// Key, metric where its mean is one, unit, why it is no metric.
+pub(super) const MEASURES: &[(&str, Option<&str>, &str, Option<&str>)] = &[
+    ("pp_throughput", None, "tok/s", Some(PREFILL)),
+    ("pp_req_throughput", None, "tok/s", Some(PREFILL)),
+    ("tg_throughput", Some("output_throughput_tok_s"), "tok/s", None),
+    ("tg_req_throughput", Some("decode_tok_s"), "tok/s", None),
+    ("peak_throughput", None, "tok/s", Some(PEAK)),
+    ("peak_req_throughput", None, "tok/s", Some(PEAK)),
+    ("ttfr", None, "ms", Some(FIRST_RESPONSE)),
+    ("est_ppt", None, "ms", Some(WITHOUT_LATENCY)),
+    ("e2e_ttft", Some("ttft_ms"), "ms", None),
+];
 
 /// A figure of a row: which measure, its mean, its deviation, the column of each.
 #[derive(Debug, Clone)]
@@ -23,7 +35,7 @@ pub(crate) struct Cell {
 
 /// One row.
 #[derive(Debug, Clone)]
-pub(crate) struct Row {
+pub(crate) struct BenchyRow {
     /// Line in the file.
     pub line: u64,
     /// As printed.
@@ -70,26 +82,26 @@ const COLUMNS: &[(&str, &str, &str)] = &[
 pub(crate) fn key_of(column: &str, test: &Test) -> Option<&'static str> {
     let column = column.trim().to_ascii_lowercase();
     let (_, prompt, generation) = COLUMNS.iter().find(|(name, ..)| *name == column)?;
-    Some(if part_of(test) == Part::Prompt { prompt } else { generation })
+    Some(if part_of(test) == ContextPart::Prompt { prompt } else { generation })
 }
 
-fn part_of(test: &Test) -> Part {
-    test.context.unwrap_or(if test.prompt.is_some() { Part::Prompt } else { Part::Generation })
+fn part_of(test: &Test) -> ContextPart {
+    test.context.unwrap_or(if test.prompt.is_some() { ContextPart::Prompt } else { ContextPart::Generation })
 }
 
 /// One partial run for each pass. `rules` are the name of the rule and of what is computed.
 pub(crate) fn partials(
-    rows: Vec<Row>,
+    rows: Vec<BenchyRow>,
     around: &TableContext,
     file: &SourceFile<'_>,
     rules: (&'static str, &'static str),
 ) -> Vec<PartialRun> {
-    let mut passes: Vec<(Row, Option<Row>)> = Vec::new();
+    let mut passes: Vec<(BenchyRow, Option<BenchyRow>)> = Vec::new();
     for row in rows {
         let joins = passes.last().is_some_and(|(first, second)| {
             second.is_none()
-                && part_of(&first.test) == Part::Prompt
-                && part_of(&row.test) == Part::Generation
+                && part_of(&first.test) == ContextPart::Prompt
+                && part_of(&row.test) == ContextPart::Generation
                 && first.model == row.model
                 && (first.test.depth, first.test.concurrency) == (row.test.depth, row.test.concurrency)
                 && first.test.context.is_some() == row.test.context.is_some()
@@ -103,8 +115,8 @@ pub(crate) fn partials(
 }
 
 fn pass(
-    first: &Row,
-    second: Option<&Row>,
+    first: &BenchyRow,
+    second: Option<&BenchyRow>,
     around: &TableContext,
     file: &SourceFile<'_>,
     (rule, derived): (&'static str, &'static str),
@@ -170,7 +182,7 @@ fn pass(
     partial
 }
 
-fn take(partial: &mut PartialRun, row: &Row, cell: &Cell, file: &SourceFile<'_>, rule: &'static str) {
+fn take(partial: &mut PartialRun, row: &BenchyRow, cell: &Cell, file: &SourceFile<'_>, rule: &'static str) {
     let Some((key, metric, unit, why)) = MEASURES.iter().find(|(key, ..)| *key == cell.key) else { return };
     let origin = file.origin(Some(row.line), Some(cell.column.clone()), rule);
     match metric {

@@ -18,7 +18,7 @@ const VALUES: &str = "VALUES";
 const COLUMNS: usize = 512;
 
 /// One inserted row.
-pub(super) struct Row<'t> {
+pub(super) struct SqlRow<'t> {
     /// Line of its statement.
     pub line: u64,
     /// Names and values. What is NULL is left out.
@@ -33,7 +33,7 @@ pub(super) fn is(text: &str, columns: &[&str]) -> bool {
 }
 
 /// The rows of a text. A statement that is cut off or does not fit its columns is an error that names its line.
-pub(super) fn rows(text: &str) -> impl Iterator<Item = Result<Row<'_>, Error>> {
+pub(super) fn rows(text: &str) -> impl Iterator<Item = Result<SqlRow<'_>, Error>> {
     let declared = declared(text);
     (1u64..).zip(text.lines()).filter_map(move |(line, statement)| {
         let statement = statement.trim().strip_prefix(INSERT)?;
@@ -48,7 +48,7 @@ pub(super) fn rows(text: &str) -> impl Iterator<Item = Result<Row<'_>, Error>> {
             return Some(broken("it has not as many values as columns"));
         }
         let cells = names.into_iter().zip(values).filter_map(|(name, value)| value.map(|value| (name, value)));
-        Some(Ok(Row { line, cells: cells.collect() }))
+        Some(Ok(SqlRow { line, cells: cells.collect() }))
     })
 }
 

@@ -4,7 +4,7 @@
 //! Not here: whose fault it was.
 
 use super::cut::{after, error_message};
-use super::found::Found;
+use super::found::LogFindings;
 
 /// Phrase of a line, kind of trouble, and whether the engine is gone with it.
 const KINDS: &[(&str, &str, bool)] = &[
@@ -155,7 +155,7 @@ impl Faults {
     }
 
     /// Counts, as extras.
-    pub(super) fn into(self, found: &mut Found) {
+    pub(super) fn into(self, found: &mut LogFindings) {
         for (kind, count, line) in &self.counts {
             found.extra(&format!("lines of trouble: {kind}"), "", *count as f64, *line);
         }

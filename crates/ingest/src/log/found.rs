@@ -17,7 +17,7 @@ const NAMES: usize = 1024;
 
 /// Figures of one log, or of one start of a server within it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Found {
+pub(super) struct LogFindings {
     metrics: Vec<Taken<Figure>>,
     extras: Vec<Taken<ExtraValue>>,
     ranked: BTreeMap<(&'static str, String), (Figure, u64)>,
@@ -33,7 +33,7 @@ struct Taken<T> {
     derived: bool,
 }
 
-impl Found {
+impl LogFindings {
     /// A metric of the whole run.
     pub(super) fn metric(&mut self, name: &str, figure: Figure, line: u64) {
         self.metric_of(name, figure, Some(line), false);
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn of_ranks_the_largest_is_the_headline_and_nothing_is_summed() {
-        let mut found = Found::default();
+        let mut found = LogFindings::default();
         let figure = |value| Figure { value, decimals: Some(1) };
         found.of_rank("kv_cache_gib", "TP0", figure(10.0), 3);
         found.of_rank("kv_cache_gib", "TP1", figure(12.0), 4);
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn names_are_bounded() {
-        let mut found = Found::default();
+        let mut found = LogFindings::default();
         for number in 0..5000 {
             found.extra(&format!("n{number}"), "", 1.0, 1);
             found.of_rank("kv_cache_gib", &number.to_string(), Figure { value: 1.0, decimals: None }, 1);

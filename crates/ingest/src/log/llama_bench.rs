@@ -52,7 +52,7 @@ const BENCHY: &[&str] = &["t/s (total)", "t/s (req)", "peak t/s", "ttfr (ms)", "
 const TAKEN: &[&str] = &["", "model", "size", "params", "test", "t/s"];
 
 /// One row.
-struct Found {
+struct LogFindings {
     line: u64,
     model: String,
     test: Test,
@@ -67,7 +67,7 @@ struct Found {
 #[derive(Default)]
 struct Table {
     columns: Columns,
-    rows: Vec<Found>,
+    rows: Vec<LogFindings>,
     passed: usize,
     /// Rows that have no build yet.
     open: usize,
@@ -129,7 +129,7 @@ impl Table {
         }
         let owned = |name: &str| cell(&row, name).map(str::to_owned);
         let more = row.iter().filter(|(name, cell)| !TAKEN.contains(&name.as_str()) && !cell.is_empty());
-        self.rows.push(Found {
+        self.rows.push(LogFindings {
             line: number,
             model: owned("model").unwrap_or_default(),
             test,
@@ -169,7 +169,7 @@ impl Table {
         self.machine.get_or_insert_with(|| name.trim().to_owned());
     }
 
-    fn partial(&self, row: &Found, file: &SourceFile<'_>) -> PartialRun {
+    fn partial(&self, row: &LogFindings, file: &SourceFile<'_>) -> PartialRun {
         let field = |column: &str| file.origin(Some(row.line), Some(column.to_owned()), RULE);
         let computed = |column: &str| file.origin(Some(row.line), Some(column.to_owned()), DERIVED);
         let mut setup = Setup {

@@ -11,7 +11,7 @@ use super::columns::{Columns, cell, pair};
 use super::kind::{LogReader, TextKind};
 use crate::figure::{Figure, excerpt};
 use crate::llama::Test;
-use crate::llama::passes::{Cell, Row, TableContext, key_of, partials};
+use crate::llama::passes::{Cell, BenchyRow, TableContext, key_of, partials};
 use crate::{About, Parsed, Record, SourceFile};
 
 const RULE: &str = "llama-benchy-markdown";
@@ -56,8 +56,8 @@ const OURS: &[&str] = &["t/s (total)", "ttfr (ms)", "est_ppt (ms)", "e2e_ttft (m
 struct Table {
     columns: Columns,
     /// Rows of each table, with the text around it.
-    blocks: Vec<(Vec<Row>, TableContext)>,
-    rows: Vec<Row>,
+    blocks: Vec<(Vec<BenchyRow>, TableContext)>,
+    rows: Vec<BenchyRow>,
     count: usize,
     passed: usize,
     around: TableContext,
@@ -136,7 +136,7 @@ impl Table {
             return;
         }
         self.count += 1;
-        self.rows.push(Row { line: number, model: cell(&row, "model").unwrap_or_default().to_owned(), test, cells });
+        self.rows.push(BenchyRow { line: number, model: cell(&row, "model").unwrap_or_default().to_owned(), test, cells });
     }
 
     /// The rows so far belong to what was said around them.

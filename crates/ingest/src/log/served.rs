@@ -4,7 +4,7 @@
 //! Not here: what a line means.
 
 use super::faults::Faults;
-use super::found::Found;
+use super::found::LogFindings;
 use crate::sheet::last_part;
 use crate::{JoinRole, Parsed, PartialRun, Record, ServerState, SourceFile};
 use sparkbench_model::{Series, Setup, Status};
@@ -18,7 +18,7 @@ pub(super) struct Served {
     /// Whether it came up.
     pub up: bool,
     /// Figures.
-    pub found: Found,
+    pub found: LogFindings,
     /// Lines of trouble.
     pub faults: Faults,
     pub setup: Setup,

@@ -17,7 +17,7 @@ use super::arguments;
 use super::cut::{after, place};
 use super::kind::{LogReader, TextKind};
 use crate::{About, JoinRole, Parsed, Record, SourceFile};
-use block::Block;
+use block::{Block, Flavour};
 
 /// Header of a block.
 const HEADER: &str = "= Serving Benchmark Result =";
@@ -72,13 +72,6 @@ pub(super) static SGLANG: TextKind = TextKind {
     marks: MARKS,
     start: || Box::new(Console::of(Flavour::Sglang)),
 };
-
-/// Whose block it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Flavour {
-    Vllm,
-    Sglang,
-}
 
 /// See the module.
 struct Console {

@@ -44,9 +44,9 @@ pub(super) static LATENCY: TextKind = TextKind {
 };
 
 /// A figure and its line.
-type Found = (String, Figure, u64);
+type LogFindings = (String, Figure, u64);
 
-fn keep(list: &mut Vec<Found>, name: &str, figure: Figure, line: u64) {
+fn keep(list: &mut Vec<LogFindings>, name: &str, figure: Figure, line: u64) {
     match list.iter_mut().find(|(have, _, _)| have == name) {
         Some(entry) => (entry.1, entry.2) = (figure, line),
         None => list.push((name.to_owned(), figure, line)),
@@ -59,8 +59,8 @@ fn first(text: &str) -> Option<Figure> {
 
 #[derive(Default)]
 struct Throughput {
-    rates: Vec<Found>,
-    tokens: Vec<Found>,
+    rates: Vec<LogFindings>,
+    tokens: Vec<LogFindings>,
 }
 
 impl LogReader for Throughput {
@@ -106,7 +106,7 @@ impl LogReader for Throughput {
 struct Latency {
     mean: Option<(Figure, u64)>,
     spread: Option<(Figure, u64)>,
-    percentiles: Vec<Found>,
+    percentiles: Vec<LogFindings>,
 }
 
 impl LogReader for Latency {
@@ -168,7 +168,7 @@ fn done(partial: PartialRun) -> Parsed {
     Parsed { records: vec![Record::Run(Box::new(partial))], ..Parsed::default() }
 }
 
-fn readings(file: &SourceFile<'_>, found: Vec<Found>, rule: &'static str, scale: Scale, partial: &mut PartialRun) {
+fn readings(file: &SourceFile<'_>, found: Vec<LogFindings>, rule: &'static str, scale: Scale, partial: &mut PartialRun) {
     for (metric, figure, line) in found {
         if figure.value > 0.0 {
             let origin = file.origin(Some(line), None, rule);

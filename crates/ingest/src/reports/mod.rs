@@ -1,6 +1,6 @@
 //! Named parsers: which file a run left, and how its figures are read.
 //!
-//! In:  a file, and the entry of `run.json` that names it.  Out: [`Parsed`], as from any format, and [`Report`], the same for a workload.
+//! In:  a file, and the entry of `run.json` that names it.  Out: [`Parsed`], as from any format, and [`RunReport`], the same for a workload.
 //! Not here: deciding whether a figure is good enough (see `workload`), means.
 //!
 //! A format is recognised by the content of a file. The user of the program names a parser. So a file of any shape can be read, and no file
@@ -171,7 +171,7 @@ impl Parser for ByLook {
 
 /// What one part of a report says, for anyone who checks a run.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Part {
+pub struct ReportPart {
     /// Name of the test, where the report holds several.
     pub name: Option<String>,
     /// Figures by metric. `None` where the program says that it has none.
@@ -188,23 +188,23 @@ pub struct Part {
 
 /// What a file says, for anyone who checks a run.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Report {
+pub struct RunReport {
     /// Its parts, in the order of the file.
-    pub parts: Vec<Part>,
+    pub parts: Vec<ReportPart>,
     /// Notes for the reader.
     pub notes: Vec<String>,
     /// Unusable parts.
     pub left_out: Vec<String>,
 }
 
-impl From<Parsed> for Report {
+impl From<Parsed> for RunReport {
     fn from(parsed: Parsed) -> Self {
         let mut report = Self { notes: parsed.notes, ..Self::default() };
         report.left_out = parsed.left_out.iter().map(super::one_line).collect();
         for record in parsed.records {
             let Record::Run(partial) = record else { continue };
             let lists = parsed.lists.iter().filter(|list| list.part == partial.part);
-            report.parts.push(Part {
+            report.parts.push(ReportPart {
                 lists: lists.map(|list| (list.name.clone(), list.values.clone())).collect(),
                 name: partial.part,
                 metrics: partial
@@ -224,11 +224,11 @@ impl From<Parsed> for Report {
     }
 }
 
-/// Reads the bytes of a file as a [`Report`]. `path` is how messages name it.
+/// Reads the bytes of a file as a [`RunReport`]. `path` is how messages name it.
 ///
 /// # Errors
 /// Like [`parse`].
-pub fn report(path: &str, bytes: &[u8], entry: &ReportWire) -> Result<Report, Error> {
+pub fn report(path: &str, bytes: &[u8], entry: &ReportWire) -> Result<RunReport, Error> {
     let mut input = bytes;
     report_from(path, bytes.len() as u64, &mut input, entry)
 }
@@ -237,8 +237,8 @@ pub fn report(path: &str, bytes: &[u8], entry: &ReportWire) -> Result<Report, Er
 ///
 /// # Errors
 /// Like [`parse`].
-pub fn report_from(path: &str, bytes: u64, input: &mut dyn BufRead, entry: &ReportWire) -> Result<Report, Error> {
-    parse(&mut SourceFile::new(path, bytes, input), entry).map(Report::from)
+pub fn report_from(path: &str, bytes: u64, input: &mut dyn BufRead, entry: &ReportWire) -> Result<RunReport, Error> {
+    parse(&mut SourceFile::new(path, bytes, input), entry).map(RunReport::from)
 }
 
 fn seen(setup: Setup) -> SeenWire {

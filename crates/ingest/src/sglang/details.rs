@@ -6,10 +6,20 @@
 //! A failed request has a text in `errors`, no output and a TTFT of 0. An answer of 200 without content has the same but for the text.
 //! Both are left out. End-to-end is TTFT and all gaps, where the file has no `latencies`.
 
-use super::Stream;
 use crate::at::At;
 use crate::json::Kind;
 use crate::sheet::Sheet;
+
+/// How answers came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stream {
+    /// Token by token.
+    Streamed,
+    /// One token each: the first is there, no gap is.
+    OneToken,
+    /// Several tokens in one partial run: no time of a token was seen.
+    Whole,
+}
 
 /// Keys that are read here, or hold texts.
 pub(super) const KEYS: &[&str] = &[

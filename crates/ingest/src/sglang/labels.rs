@@ -3,10 +3,12 @@
 //! In:  the object of a run.  Out: the setup and the workload.
 //! Not here: the server's own words (see `server`).
 
-use super::RULE;
 use crate::at::At;
 use crate::sheet::{self, Sheet};
 use sparkbench_text::slug::slug;
+
+/// Rule of what is read, and name of the tool.
+pub(super) const RULE: &str = "sglang-bench-serving";
 
 /// See the module.
 pub(super) fn read(root: &At<'_>, sheet: &mut Sheet<'_, '_>) {

@@ -18,12 +18,13 @@ mod server;
 use super::at::At;
 use super::sheet::{self, ExtraOf, Sheet};
 use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json};
+use details::Stream;
+use labels::RULE;
 use sparkbench_text::error::Error;
 
 /// See the module.
 pub(super) struct BenchServing;
 
-const RULE: &str = "sglang-bench-serving";
 const DERIVED: &str = "sglang-bench-serving.derived";
 
 /// Keys that this tool alone writes.
@@ -246,17 +247,6 @@ fn latencies(root: &At<'_>, sheet: &mut Sheet<'_, '_>) -> Stream {
         (false, true) => Stream::Whole,
         (false, false) => Stream::OneToken,
     }
-}
-
-/// How answers came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stream {
-    /// Token by token.
-    Streamed,
-    /// One token each: the first is there, no gap is.
-    OneToken,
-    /// Several tokens in one partial run: no time of a token was seen.
-    Whole,
 }
 
 #[cfg(test)]

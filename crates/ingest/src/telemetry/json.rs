@@ -20,7 +20,7 @@ use sparkbench_model::Sample;
 use sparkbench_text::error::Error;
 
 /// See the module.
-pub(crate) struct Report;
+pub(crate) struct TelemetryJson;
 
 const RULE: &str = "telemetry-json";
 /// Figures of telemetry that must occur together.
@@ -32,7 +32,7 @@ const MIB: f64 = 1_048_576.0;
 /// Numbers that identify or only count processes of that hour.
 const IGNORED: &[&str] = &["pid", "ppid", "pids", "returncode", "uid"];
 
-impl Format for Report {
+impl Format for TelemetryJson {
     fn name(&self) -> &'static str {
         RULE
     }
@@ -282,9 +282,9 @@ mod tests {
     use crate::PartialRun;
 
     fn read(text: &str) -> (PartialRun, Parsed) {
-        assert!(Report.sniff(&Head::new("x.json", text, 1)), "{text}");
+        assert!(TelemetryJson.sniff(&Head::new("x.json", text, 1)), "{text}");
         let mut input = text.as_bytes();
-        let mut parsed = Report.parse(&mut SourceFile::new("x.json", text.len() as u64, &mut input)).unwrap();
+        let mut parsed = TelemetryJson.parse(&mut SourceFile::new("x.json", text.len() as u64, &mut input)).unwrap();
         match parsed.records.pop() {
             Some(Record::Run(partial)) => (*partial, parsed),
             other => panic!("{other:?}"),
@@ -337,7 +337,7 @@ mod tests {
             r#"{"mean_ttft_ms": 1, "duration": 2}"#,
             "[1, 2]",
         ] {
-            assert!(!Report.sniff(&Head::new("x.json", text, 1)), "{text}");
+            assert!(!TelemetryJson.sniff(&Head::new("x.json", text, 1)), "{text}");
         }
     }
 }

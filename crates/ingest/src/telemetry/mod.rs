@@ -17,7 +17,7 @@ mod table;
 pub(super) use csv::{Script, SmiCsv};
 pub(super) use dmon::Dmon;
 pub(super) use free::FreeLog;
-pub(super) use json::Report;
+pub(super) use json::TelemetryJson;
 pub(super) use per_watt::PerWatt;
 pub(super) use query::Query;
 pub(super) use table::BoxTable;

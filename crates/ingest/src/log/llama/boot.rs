@@ -5,7 +5,7 @@
 
 use super::super::cut::{after, number, value_after, with_unit};
 use super::super::faults::Faults;
-use super::super::found::{Found, Spread};
+use super::super::found::{LogFindings, Spread};
 use crate::figure::Figure;
 use sparkbench_model::Setup;
 
@@ -56,8 +56,8 @@ const LIFE: &str = "over the life of the server, warm-up and other clients inclu
 
 /// Output of one start.
 #[derive(Debug, Default)]
-pub(super) struct Boot {
-    pub found: Found,
+pub(super) struct LlamaBoot {
+    pub found: LogFindings,
     pub faults: Faults,
     pub setup: Setup,
     /// Milliseconds a token of each request.
@@ -113,7 +113,7 @@ pub(super) fn build(line: &str) -> Option<&str> {
         .or_else(|| after(line, "build: ").filter(is_process))
 }
 
-impl Boot {
+impl LlamaBoot {
     /// Something of the model is loaded.
     pub(super) fn is_up(&self) -> bool {
         self.loaded || !self.cache.is_empty() || !self.caches.is_empty() || self.requests > 0

@@ -17,7 +17,7 @@
 mod boot;
 mod settings;
 
-use self::boot::Boot;
+use self::boot::LlamaBoot;
 use super::boots::Boots;
 use super::served::Served;
 use super::kind::{LogReader, TextKind};
@@ -56,7 +56,7 @@ const SIGNS: &[&str] = &[
 
 #[derive(Default)]
 struct Log {
-    boots: Boots<Boot>,
+    boots: Boots<LlamaBoot>,
     /// Which of its two lines announced the present start: that of the server, that of the build.
     announced: [bool; 2],
     ours: bool,
@@ -73,7 +73,7 @@ impl Log {
         let [by_server, by_build] = self.announced;
         let (same, other) = if server { (by_server, by_build) } else { (by_build, by_server) };
         if same || !other || self.boots.now().is_up() {
-            self.boots.start(number, Boot::is_up);
+            self.boots.start(number, LlamaBoot::is_up);
             self.announced = [false; 2];
         }
         self.announced = if server { [true, self.announced[1]] } else { [self.announced[0], true] };
@@ -92,7 +92,7 @@ impl LogReader for Log {
         if !self.ours {
             return None;
         }
-        let (mut boot, mut notes) = self.boots.finish(Boot::is_up);
+        let (mut boot, mut notes) = self.boots.finish(LlamaBoot::is_up);
         boot.close();
         let up = boot.is_up();
         if boot.has_varied() {
@@ -106,7 +106,7 @@ impl LogReader for Log {
             values: std::mem::take(&mut boot.tpot),
             origin: file.origin(None, None, RULES.0),
         });
-        let Boot { found, faults, setup, .. } = boot;
+        let LlamaBoot { found, faults, setup, .. } = boot;
         let (rules, series) = (RULES, series.into_iter().collect());
         Some(Served { engine: "llama.cpp", rules, up, found, faults, setup, series, notes }.finish(file))
     }

@@ -4,10 +4,10 @@
 //! Not here: memory.
 
 use super::super::cut::{after, number, number_after, place, with_unit};
-use super::boot::{Boot, build};
+use super::boot::{LlamaBoot, build};
 use crate::sheet::{last_part, model_id};
 
-impl Boot {
+impl LlamaBoot {
     /// One line.
     pub(super) fn settings(&mut self, line_number: u64, line: &str) {
         // At the verbosity of default the path is there once, in quotes.

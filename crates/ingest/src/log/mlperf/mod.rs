@@ -21,7 +21,6 @@ use crate::{About, JoinRole, Parsed, Record, SourceFile};
 
 use run::{Run, scenario};
 
-const RULE: &str = "mlperf-loadgen";
 /// Most summaries that are read of one text: a campaign, not a quarry.
 const RUNS: usize = 1024;
 const HEADING: &str = "MLPerf Results Summary";

@@ -3,13 +3,13 @@
 //! In:  labels and values, or keys of the detailed log.  Out: a partial run.
 //! Not here: which line belongs to which run.
 
-use super::RULE;
 use crate::figure::Figure;
 use crate::sheet::{plain, suffix};
 use crate::{JoinRole, Parsed, PartialRun, SourceFile};
 use sparkbench_model::{Extra, ExtraValue, Reading, Setup, Status, known_extra};
 use sparkbench_text::slug::slug;
 
+const RULE: &str = "mlperf-loadgen";
 /// Nanoseconds in a millisecond.
 const NS: f64 = 1e6;
 /// Label of a rate, metric.

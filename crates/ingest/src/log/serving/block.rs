@@ -3,13 +3,22 @@
 //! In:  the lines between the header and the rule of `=`.  Out: one partial run.
 //! Not here: where a block begins.
 
-use super::{Flavour, sglang};
+use super::sglang;
 use crate::figure::{Figure, excerpt};
 use crate::serving::figures::Figures;
 use crate::serving::{self, Load, settings};
 use crate::sheet::{last_part, model_id};
 use crate::{JoinRole, Parsed, PartialRun, SourceFile, vllm};
 use sparkbench_model::Setup;
+
+/// Whose block it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flavour {
+    /// vLLM's.
+    Vllm,
+    /// SGLang's.
+    Sglang,
+}
 
 const VLLM_RULE: &str = "vllm-bench-serve-console";
 const SGLANG_RULE: &str = "sglang-bench-serving-console";

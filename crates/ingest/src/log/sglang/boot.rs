@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use super::super::cut::{after, number, number_after, set, with_unit};
 use super::super::faults::Faults;
-use super::super::found::Found;
-use super::traffic::Traffic;
+use super::super::found::LogFindings;
+use super::traffic::SglangTraffic;
 use crate::figure::Figure;
 use sparkbench_model::Setup;
 
@@ -37,10 +37,10 @@ type Parts = BTreeMap<String, (Vec<Figure>, u64)>;
 
 /// Output of one start.
 #[derive(Debug, Default)]
-pub(super) struct Boot {
-    pub found: Found,
+pub(super) struct SglangBoot {
+    pub found: LogFindings,
     pub faults: Faults,
-    pub traffic: Traffic,
+    pub traffic: SglangTraffic,
     pub setup: Setup,
     up: bool,
     weights: Parts,
@@ -62,7 +62,7 @@ fn gb(text: &str) -> Option<Figure> {
     with_unit(text, "GB").or_else(|| with_unit(text, "GiB"))
 }
 
-impl Boot {
+impl SglangBoot {
     /// The pool of tokens exists.
     pub(super) fn is_up(&self) -> bool {
         self.up

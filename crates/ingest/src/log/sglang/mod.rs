@@ -12,7 +12,7 @@ mod boot;
 mod settings;
 mod traffic;
 
-use self::boot::Boot;
+use self::boot::SglangBoot;
 use super::boots::Boots;
 use super::cut::after;
 use super::faults::is_answer;
@@ -58,7 +58,7 @@ const MARKS: &[&str] = &joined::<{ count(PARTS) }>(PARTS);
 
 #[derive(Default)]
 struct Log {
-    boots: Boots<Boot>,
+    boots: Boots<SglangBoot>,
     /// Printed by the container, once.
     version: Option<String>,
     ours: bool,
@@ -77,7 +77,7 @@ impl LogReader for Log {
             self.version = version.split_whitespace().next().map(str::to_owned);
         }
         if line.contains("server_args=") {
-            self.boots.start(number, Boot::is_up);
+            self.boots.start(number, SglangBoot::is_up);
         }
         self.boots.now().read(number, line);
     }
@@ -86,10 +86,10 @@ impl LogReader for Log {
         if !self.ours {
             return None;
         }
-        let (mut boot, notes) = self.boots.finish(Boot::is_up);
+        let (mut boot, notes) = self.boots.finish(SglangBoot::is_up);
         boot.close();
         let up = boot.is_up();
-        let Boot { mut found, faults, traffic, setup, .. } = boot;
+        let SglangBoot { mut found, faults, traffic, setup, .. } = boot;
         traffic.into(&mut found);
         let setup = Setup { engine_version: setup.engine_version.or(self.version), ..setup };
         let served = Served { engine: "SGLang", rules: RULES, up, found, faults, setup, series: Vec::new(), notes };

@@ -4,10 +4,10 @@
 //! Not here: figures.
 
 use super::super::cut::{number, set};
-use super::boot::Boot;
+use super::boot::SglangBoot;
 use crate::sheet::model_id;
 
-impl Boot {
+impl SglangBoot {
     /// `ServerArgs(model_path='org/m', ...)`. Only the settings named here are taken, keys of clients are among the others.
     pub(super) fn arguments(&mut self, line: &str) {
         const KEPT: &[&str] = &[

@@ -4,7 +4,7 @@
 //! Not here: figures of a benchmark. The batches include warm-up, other clients and pauses.
 
 use super::super::cut::{after, value_after};
-use super::super::found::{Found, Spread};
+use super::super::found::{LogFindings, Spread};
 
 /// Marks of these lines.
 pub(super) const MARKS: &[&str] = &["Prefill batch", "Decode batch", "Retract requests", "#retracted_reqs"];
@@ -14,7 +14,7 @@ const LIFE: &str = "over the life of the server, warm-up and other clients inclu
 
 /// Traffic of one start.
 #[derive(Debug, Default)]
-pub(super) struct Traffic {
+pub(super) struct SglangTraffic {
     prefills: u64,
     new_tokens: f64,
     cached_tokens: f64,
@@ -29,7 +29,7 @@ pub(super) struct Traffic {
     retracted: f64,
 }
 
-impl Traffic {
+impl SglangTraffic {
     /// True when the line was one of these.
     pub(super) fn read(&mut self, line: &str) -> bool {
         if let Some(rest) = after(line, "Prefill batch") {
@@ -58,7 +58,7 @@ impl Traffic {
     }
 
     /// The finished sums.
-    pub(super) fn into(self, found: &mut Found) {
+    pub(super) fn into(self, found: &mut LogFindings) {
         if self.prefills > 0 {
             found.over_all("prefill_batches", "", self.prefills as f64, None);
             found.over_all("prefill_new_tokens", "tokens", self.new_tokens, LIFE);

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use super::super::cut::{after, gib, number, number_after, place, with_unit};
 use super::super::faults::Faults;
-use super::super::found::Found;
+use super::super::found::LogFindings;
 use crate::figure::Figure;
 use sparkbench_model::{Metric, Setup};
 
@@ -77,7 +77,7 @@ const BARE: &[(&str, &str, &str)] = &[
 pub(super) struct Engine {
     /// True when a word of [`super::SIGNS`] was seen.
     pub ours: bool,
-    pub found: Found,
+    pub found: LogFindings,
     pub faults: Faults,
     pub setup: Setup,
     /// Ranks, where the log says how many.

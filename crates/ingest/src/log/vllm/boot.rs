@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 
 use super::super::cut::{after, gib, number, number_after, with_unit};
 use super::super::faults::Faults;
-use super::super::found::Found;
-use super::traffic::Traffic;
+use super::super::found::LogFindings;
+use super::traffic::VllmTraffic;
 use sparkbench_model::Setup;
 
 /// Marks of these lines.
@@ -53,10 +53,10 @@ const BOTH: &str = "one part of the loading, while model_load_s is all of it";
 
 /// Output of one start.
 #[derive(Debug, Default)]
-pub(super) struct Boot {
-    pub found: Found,
+pub(super) struct VllmBoot {
+    pub found: LogFindings,
     pub faults: Faults,
-    pub traffic: Traffic,
+    pub traffic: VllmTraffic,
     pub setup: Setup,
     /// Process names of the engines that began.
     engines: Vec<String>,
@@ -95,7 +95,7 @@ pub(super) fn rank(line: &str) -> &str {
     rest.split([')', ' ']).next().filter(|_| rest.contains("pid=")).unwrap_or("")
 }
 
-impl Boot {
+impl VllmBoot {
     /// An engine of this process began.
     pub(super) fn begin(&mut self, rank: &str) {
         if self.engines.len() < 1024 {

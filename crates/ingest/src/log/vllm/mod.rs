@@ -14,7 +14,7 @@ mod boot;
 mod settings;
 mod traffic;
 
-use self::boot::Boot;
+use self::boot::VllmBoot;
 use super::boots::Boots;
 use super::faults::is_answer;
 use super::marks::{count, joined};
@@ -60,9 +60,9 @@ const MARKS: &[&str] = &joined::<{ count(PARTS) }>(PARTS);
 
 #[derive(Default)]
 struct Log {
-    boots: Boots<Boot>,
+    boots: Boots<VllmBoot>,
     /// Output of the server before its engine starts.
-    before: Boot,
+    before: VllmBoot,
     ours: bool,
 }
 
@@ -80,10 +80,10 @@ impl LogReader for Log {
             if !self.boots.now().knows(rank) {
                 // Another engine of the same server, or the first.
                 if self.boots.now().is_fresh() {
-                    self.boots.start(number, Boot::is_up);
+                    self.boots.start(number, VllmBoot::is_up);
                 }
             } else {
-                self.boots.start(number, Boot::is_up);
+                self.boots.start(number, VllmBoot::is_up);
                 std::mem::swap(self.boots.now(), &mut self.before);
             }
             self.boots.now().begin(rank);
@@ -100,10 +100,10 @@ impl LogReader for Log {
         if !self.ours {
             return None;
         }
-        let (mut boot, notes) = self.boots.finish(Boot::is_up);
+        let (mut boot, notes) = self.boots.finish(VllmBoot::is_up);
         boot.add_parts();
         let up = boot.is_up();
-        let Boot { mut found, faults, traffic, setup, .. } = boot;
+        let VllmBoot { mut found, faults, traffic, setup, .. } = boot;
         traffic.into(&mut found);
         let served = Served { engine: "vLLM", rules: RULES, up, found, faults, setup, series: Vec::new(), notes };
         Some(served.finish(file))

@@ -4,10 +4,10 @@
 //! Not here: figures.
 
 use super::super::cut::{after, number, place, set, setting, value_after};
-use super::boot::{Boot, is_start};
+use super::boot::{VllmBoot, is_start};
 use crate::sheet::model_id;
 
-impl Boot {
+impl VllmBoot {
     /// One line.
     pub(super) fn settings(&mut self, line: &str) {
         if let Some(version) = after(line, "█  version ").or_else(|| after(line, "vLLM API server version ")) {

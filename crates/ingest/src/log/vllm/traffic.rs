@@ -6,7 +6,7 @@
 //! Acceptance rates of windows are not averaged. Accepted and drafted tokens are summed, because windows differ in size.
 
 use super::super::cut::{after, number_after, value_after};
-use super::super::found::{Found, Spread};
+use super::super::found::{LogFindings, Spread};
 
 /// Marks of these lines.
 pub(super) const MARKS: &[&str] =
@@ -20,7 +20,7 @@ const POSITIONS: usize = 64;
 
 /// Traffic of one start.
 #[derive(Debug, Default)]
-pub(super) struct Traffic {
+pub(super) struct VllmTraffic {
     windows: u64,
     prompt: Spread,
     generation: Spread,
@@ -38,7 +38,7 @@ pub(super) struct Traffic {
     cumulative: Option<(f64, u64)>,
 }
 
-impl Traffic {
+impl VllmTraffic {
     /// True when the line was one of these.
     pub(super) fn read(&mut self, line_number: u64, line: &str) -> bool {
         if let Some(rest) = after(line, "Avg prompt throughput:") {
@@ -125,7 +125,7 @@ impl Traffic {
     }
 
     /// The finished sums.
-    pub(super) fn into(self, found: &mut Found) {
+    pub(super) fn into(self, found: &mut LogFindings) {
         if self.windows > 0 {
             found.over_all("windows", "", self.windows as f64, None);
             found.over_all("windows_with_output", "", self.generation.count as f64, None);
@@ -171,7 +171,7 @@ impl Traffic {
         }
     }
 
-    fn speculation_into(&self, found: &mut Found) {
+    fn speculation_into(&self, found: &mut LogFindings) {
         if let Some((accepted, drafted, line)) = self.old_speculation {
             found.extra("spec_decode_accepted", "tokens", accepted, line);
             found.extra("spec_decode_drafted", "tokens", drafted, line);
