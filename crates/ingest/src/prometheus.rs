@@ -8,17 +8,19 @@
 //!
 //! Labels that only repeat the model, or that name machines, are dropped. Rows that differ only in such labels keep a number.
 
-mod sample;
+mod folded;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-pub(super) use self::sample::{folded, label, sample};
+pub(super) use self::folded::folded;
 
 use super::source_file::unreadable;
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use sparkbench_archive::LINE_LIMIT;
 use sparkbench_model::{Extra, Setup};
 use sparkbench_text::error::Error;
+use sparkbench_text::prometheus::{Labels, sample};
 
 /// See the module.
 pub(super) struct Prometheus;
@@ -107,7 +109,7 @@ impl Format for Prometheus {
                 setup.engine = Some((*engine).to_owned());
             }
             if setup.model_id.is_none() {
-                setup.model_id = label(sample.labels, "model_name").and_then(|name| super::sheet::model_id(&name));
+                setup.model_id = sample.labels.get("model_name").and_then(|name| super::sheet::model_id(&name));
             }
             if sample.name.ends_with("cache_config_info") {
                 pool = settings(sample.labels, &mut setup).map(|tokens| (tokens, line.number)).or(pool);
@@ -121,11 +123,11 @@ impl Format for Prometheus {
                 continue;
             }
             let rows = rows.entry((sample.name.to_owned(), folded(sample.labels))).or_default();
-            if let Some(row) = rows.iter_mut().find(|row| row.labels == sample.labels) {
+            if let Some(row) = rows.iter_mut().find(|row| row.labels == sample.labels.0) {
                 (row.value, row.line) = (sample.value, line.number);
             } else if kept < ROWS {
                 kept += 1;
-                rows.push(Row { labels: sample.labels.to_owned(), value: sample.value, line: line.number });
+                rows.push(Row { labels: sample.labels.0.to_owned(), value: sample.value, line: line.number });
             } else {
                 beyond += 1;
             }
@@ -222,8 +224,8 @@ fn unit(name: &str) -> &'static str {
 }
 
 /// Settings of the cache, which vLLM prints as labels. Gives the tokens of the pool.
-fn settings(labels: &str, setup: &mut Setup) -> Option<f64> {
-    let word = |name: &str| label(labels, name).filter(|word| word != "None" && !word.is_empty());
+fn settings(labels: Labels<'_>, setup: &mut Setup) -> Option<f64> {
+    let word = |name: &str| labels.get(name).map(Cow::into_owned).filter(|word| word != "None" && !word.is_empty());
     let number = |name: &str| word(name)?.parse::<f64>().ok().filter(|value| value.is_finite());
     setup.memory_utilisation = number("gpu_memory_utilization").or(setup.memory_utilisation);
     setup.kv_dtype = word("cache_dtype").or(setup.kv_dtype.take());

@@ -1,4 +1,4 @@
-//! Text: errors, addresses, escapes, slugs, digits, plurals, excerpts, tables on a terminal, the nearest word, hashes.
+//! Text: errors, addresses, escapes, slugs, digits, plurals, excerpts, tables on a terminal, the nearest word, hashes, Prometheus' text format.
 //!
 //! In:  words and bytes.  Out: text for people, and names for files.
 //! Not here: what is said (see `verdict`, `cli`).
@@ -16,5 +16,6 @@ pub mod excerpt;
 pub mod hash;
 pub mod nearest;
 pub mod plural;
+pub mod prometheus;
 pub mod slug;
 pub mod table;

@@ -22,6 +22,7 @@ use super::super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, So
 use crate::figure::Figure;
 use sparkbench_model::{Extra, Setup};
 use sparkbench_text::error::{Error, Place};
+use sparkbench_text::prometheus::Labels;
 
 /// See the module.
 pub(crate) struct Server;
@@ -202,7 +203,7 @@ impl Figures {
 
 /// Name of a figure: `server.vllm:request_success_total finished_reason=stop`. The mean has the bare name.
 fn named(metric: &str, labels: &str, stat: &str) -> String {
-    let labels = folded(labels);
+    let labels = folded(Labels(labels));
     if matches!(stat, "" | "avg") {
         format!("server.{metric}{labels}")
     } else {

@@ -9,10 +9,10 @@
 use std::collections::BTreeMap;
 
 use crate::source_file::{self, unreadable};
-use crate::prometheus::{label, sample};
 use crate::one_line::one_line;
 use sparkbench_archive::{Discovery, LINE_LIMIT};
 use sparkbench_model::formula::{ServerFigure, ServerWhat};
+use sparkbench_text::prometheus::{Labels, sample};
 
 /// Folder beside the requests.
 const FOLDER: &str = "metrics";
@@ -134,7 +134,7 @@ fn missing(asked: &ServerFigure) -> String {
 
 impl Snapshot {
     fn rows<'a>(&'a self, asked: &'a ServerFigure, name: &'a str) -> impl Iterator<Item = &'a Row> {
-        let fits = |labels: &str| asked.labels.iter().all(|(key, value)| label(labels, key).as_ref() == Some(value));
+        let fits = |labels: &str| asked.labels.iter().all(|(key, value)| Labels(labels).get(key).as_deref() == Some(value.as_str()));
         self.0.iter().filter(move |row| row.0 == name && fits(&row.1))
     }
 
@@ -148,11 +148,11 @@ impl Snapshot {
     fn buckets(&self, asked: &ServerFigure) -> BTreeMap<String, (f64, f64)> {
         let mut buckets: BTreeMap<String, (f64, f64)> = BTreeMap::new();
         for (_, labels, value) in self.rows(asked, &format!("{}_bucket", asked.name)).filter(|row| row.2.is_finite()) {
-            let Some(le) = label(labels, "le") else { continue };
+            let Some(le) = Labels(labels).get("le") else { continue };
             let bound =
                 if le.trim_start_matches('+').eq_ignore_ascii_case("inf") { Ok(f64::INFINITY) } else { le.parse() };
             if let Ok(bound) = bound {
-                buckets.entry(le).or_insert((bound, 0.0)).1 += value;
+                buckets.entry(le.into_owned()).or_insert((bound, 0.0)).1 += value;
             }
         }
         buckets
@@ -173,7 +173,7 @@ fn snapshots(file: &sparkbench_archive::Found) -> Result<Vec<Snapshot>, String> 
             let Some(sample) = sample(text.trim()).filter(|_| count < SAMPLES_MAX) else { continue };
             count += 1;
             if let Some(last) = all.last_mut() {
-                last.0.push((sample.name.to_owned(), sample.labels.to_owned(), sample.value));
+                last.0.push((sample.name.to_owned(), sample.labels.0.to_owned(), sample.value));
             }
         }
         all.retain(|snapshot| !snapshot.0.is_empty());

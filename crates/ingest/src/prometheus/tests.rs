@@ -68,12 +68,7 @@ fn rows_that_only_machines_part_are_not_lost() {
 }
 
 #[test]
-fn a_sample_is_told_from_other_lines() {
-    assert_eq!(sample("a_b{c=\"}\\\"\"} NaN").map(|sample| (sample.name, sample.labels)), Some(("a_b", "c=\"}\\\"\"")));
-    assert_eq!(sample("a 1 2").map(|sample| sample.value), Some(1.0));
-    for line in ["a", "a b", "a{b=\"c\" 1", "1 2", "a: 1", "INFO 05-04 x", "a 1 b"] {
-        assert_eq!(sample(line), None, "{line}");
-    }
+fn a_snapshot_is_told_from_other_files() {
     let is = |text: &str| Prometheus.sniff(&Head::new("m.txt", text, text.len() as u64));
     assert!(is("# HELP a b\n# TYPE a gauge\na 1\n") && is("vllm:a{b=\"c\"} 1\n"));
     assert!(!is("# a title\nwords and words\n") && !is("a 1\nb 2\n"));

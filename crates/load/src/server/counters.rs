@@ -59,9 +59,9 @@ impl InferenceEngine {
 
     /// By the first metric with the prefix of an engine.
     pub fn of_metrics(snapshot: &Snapshot) -> Option<(Self, &str)> {
-        snapshot.samples.iter().find_map(|sample| {
-            let engine = Self::ALL.iter().find(|engine| sample.name.starts_with(engine.prefix()))?;
-            Some((*engine, sample.name.as_str()))
+        snapshot.samples.iter().find_map(|(name, _)| {
+            let engine = Self::ALL.iter().find(|engine| name.starts_with(engine.prefix()))?;
+            Some((*engine, name.as_str()))
         })
     }
 
