@@ -183,6 +183,11 @@ fn is_private(key: &str, value: &str) -> bool {
         || PRIVATE_VALUES.iter().any(|part| lower.contains(part))
 }
 
+/// Whether nothing is taken under a name.
+pub(crate) fn is_private_name(name: &str) -> bool {
+    is_private(&plain(name), name)
+}
+
 /// Whether an item of a list is the value of an option that is not taken: `["--api-key", "x"]`.
 pub(crate) fn behind_private(items: &[Node<'_>], place: usize) -> bool {
     let text = |place: usize| match &items.get(place)?.kind {
@@ -190,18 +195,25 @@ pub(crate) fn behind_private(items: &[Node<'_>], place: usize) -> bool {
         _ => None,
     };
     let option = place.checked_sub(1).and_then(text).filter(|text| text.starts_with('-') && !text.contains('='));
-    option.is_some_and(|option| is_private(&plain(option), option))
-        && text(place).is_some_and(|text| !text.starts_with('-'))
+    option.is_some_and(is_private_name) && text(place).is_some_and(|text| !text.starts_with('-'))
 }
 
 /// Whether a member is the value of a pair whose name is not taken: `{"name": "HF_TOKEN", "value": "x"}`.
 pub(crate) fn beside_private(node: &Node<'_>, member: &str) -> bool {
-    let Kind::Map(entries) = &node.kind else { return false };
+    names_beside(node, member).any(is_private_name)
+}
+
+/// The names of the pair whose value a member is.
+pub(crate) fn names_beside<'n>(node: &'n Node<'_>, member: &str) -> impl Iterator<Item = &'n str> {
     let is_name = |key: &str| ["name", "key", "header"].iter().any(|word| key.eq_ignore_ascii_case(word));
-    member.eq_ignore_ascii_case("value")
-        && entries
-            .iter()
-            .any(|(key, node)| matches!(&node.kind, Kind::Text(text) if is_name(key) && is_private(&plain(text), text)))
+    let entries = match &node.kind {
+        Kind::Map(entries) if member.eq_ignore_ascii_case("value") => entries.as_slice(),
+        _ => &[],
+    };
+    entries.iter().filter_map(move |(key, node)| match &node.kind {
+        Kind::Text(text) if is_name(key) => Some(text.as_ref()),
+        _ => None,
+    })
 }
 
 #[cfg(test)]

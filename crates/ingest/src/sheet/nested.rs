@@ -5,12 +5,13 @@
 //!
 //! Settings of other tools hold addresses, keys, prompts and paths beside the settings that distinguish runs. Where a format names a key,
 //! its word is kept unless it looks like an address or a path. Where nobody knows the keys, a word is kept only under a name that promises
-//! nothing private.
+//! nothing private. Names may also stand beside their values: `{"name": "HF_TOKEN", "value": "x"}`, `["--api-key", "x"]`, `["api_key", "x"]`.
 
 use super::Sheet;
 use super::words::{plain, scalar, unit_of};
 use crate::at::At;
-use crate::json::Kind;
+use crate::json::{Kind, Node};
+use crate::serving::settings;
 
 /// Longest list that is taken one by one. A longer one of numbers is kept as a list, and one of settings is skipped.
 const ONE_BY_ONE: usize = 64;
@@ -78,7 +79,7 @@ impl Sheet<'_, '_> {
 
     /// Keeps the scalar or the short list at a place as a setting. Nothing of `null`.
     pub(crate) fn setting_at(&mut self, at: &At<'_>, name: &str) {
-        if let Some(value) = scalar(at) {
+        if let Some(value) = scalar(at).filter(|_| !hides(at.node)) {
             self.setting(name, value);
         }
     }
@@ -123,7 +124,7 @@ impl Sheet<'_, '_> {
                     if let Some(inner) = at.items().into_iter().flatten().nth(1) {
                         self.configuration(&inner, &join(parent, key));
                     }
-                } else if items.len() <= ONE_BY_ONE {
+                } else if items.len() <= ONE_BY_ONE && !is_private_pair(items) {
                     self.each(at, name, &mut |sheet, inner, name| sheet.configuration(inner, name));
                 }
             }
@@ -171,7 +172,8 @@ impl Sheet<'_, '_> {
             Kind::Map(_) => self.each(at, name, &mut |sheet, inner, name| sheet.leaf(inner, name, why)),
             // Every word of the name counts: nobody knows what its groups hold.
             Kind::Text(_) | Kind::Bool(_) | Kind::List(_) if private(name) => {}
-            Kind::List(_) if scalar(at).is_none() => {
+            Kind::List(items) if is_private_pair(items) => {}
+            Kind::List(_) if scalar(at).is_none() || hides(at.node) => {
                 self.each(at, name, &mut |sheet, inner, name| sheet.leaf(inner, name, why));
             }
             kind if says_nothing_private(kind) => self.setting_at(at, name),
@@ -179,15 +181,42 @@ impl Sheet<'_, '_> {
         }
     }
 
-    /// Every member of an object and every item of a list, with its name.
+    /// Every member of an object and every item of a list, with its name. Values are skipped whose name beside them is private.
     fn each(&mut self, at: &At<'_>, name: &str, take: &mut dyn FnMut(&mut Self, &At<'_>, &str)) {
         for (key, inner) in at.entries().into_iter().flatten() {
-            take(self, &inner, &join(name, key));
+            if !is_value_of_private(at.node, key, inner.node) {
+                take(self, &inner, &join(name, key));
+            }
         }
         for (place, inner) in at.items().into_iter().flatten().enumerate() {
-            take(self, &inner, &join(name, &place.to_string()));
+            if !is_behind_private(at.node, place) {
+                take(self, &inner, &join(name, &place.to_string()));
+            }
         }
     }
+}
+
+/// Whether a member is the value of a pair whose name is private. A number beside a private name is a count more often than a secret.
+fn is_value_of_private(node: &Node<'_>, member: &str, value: &Node<'_>) -> bool {
+    let counts = matches!(value.kind, Kind::Number(_) | Kind::Bool(_));
+    settings::names_beside(node, member).any(|name| secret(name) || (!counts && private(name)))
+        || (!counts && settings::beside_private(node, member))
+}
+
+/// Whether an item of a list is the value of a private option.
+fn is_behind_private(list: &Node<'_>, place: usize) -> bool {
+    matches!(&list.kind, Kind::List(items) if settings::behind_private(items, place))
+}
+
+/// Whether a list holds the value of a private option or name.
+fn hides(list: &Node<'_>) -> bool {
+    let Kind::List(items) = &list.kind else { return false };
+    is_private_pair(items) || (0..items.len()).any(|place| settings::behind_private(items, place))
+}
+
+/// Whether a list is a private name and its value.
+fn is_private_pair(items: &[Node<'_>]) -> bool {
+    matches!(items, [Node { kind: Kind::Text(name), .. }, Node { kind: Kind::Text(_), .. }] if settings::is_private_name(name))
 }
 
 /// A name and a key below it: short, and nothing that could be an address.

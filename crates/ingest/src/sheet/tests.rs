@@ -54,6 +54,24 @@ fn a_configuration_gives_nobody_away() {
 }
 
 #[test]
+fn a_name_beside_a_secret_hides_it_as_a_key_above_it_does() {
+    let text = r#"{"env": [{"name": "HF_TOKEN", "value": "s3cret1"}, {"name": "MODE", "value": "fast"}, {"key": "OPENAI_KEY", "value": "s3cret2"},
+        {"name": "api_key", "value": 123}], "args": ["--api-key", "s3cret3", "--tp", "2"], "extra": [["api_key", "s3cret4"], ["kind", "x"]]}"#;
+    let (whole, _) = sheet(text, |sheet, root| sheet.configuration(root, ""));
+    let (rest, _) = sheet(text, |sheet, root| sheet.rest(root, &[], None));
+    let (named, _) = sheet(text, |sheet, root| sheet.settings_but(root, "", &[]));
+    for partial in [&whole, &rest, &named] {
+        assert!(!format!("{partial:?}").contains("s3cret"), "{partial:?}");
+    }
+    let all = settings(&whole);
+    assert!(
+        ["env.1.value=fast", "args.3=2", "extra.1.1=x"].iter().all(|kept| all.iter().any(|one| one == kept)),
+        "{all:?}"
+    );
+    assert!(extras(&rest).is_empty() && all.iter().all(|one| !one.contains("123")), "{all:?}");
+}
+
+#[test]
 fn numbers_keep_their_names_and_long_lists_stay_lists() {
     let long = vec!["1"; 65].join(",");
     let (partial, parsed) = sheet(
