@@ -110,9 +110,7 @@ const GAPS: &str = "itl_ms";
 fn kept(input: impl BufRead, word: &str) -> Look {
     let parsed = Parsed { notes: vec![word.to_owned()], ..Parsed::default() };
     match Hashing::new(input).finish() {
-        Ok((hash, _)) => {
-            Look { format: Some(NotAnalysed.name()), sha256: Some(hash), outcome: Ok(parsed) }
-        }
+        Ok((hash, _)) => Look { format: Some(NotAnalysed.name()), sha256: Some(hash), outcome: Ok(parsed) },
         Err(cause) => Look { format: None, sha256: None, outcome: Err(unreadable(cause)) },
     }
 }

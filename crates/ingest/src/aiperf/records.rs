@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 
 use super::super::at::At;
 use super::super::json::{self, Kind};
-use super::super::source_file::{JSON_LINE_LIMIT, unreadable};
 use super::super::sheet::{bool_at, find, number_at, text_at};
+use super::super::source_file::{JSON_LINE_LIMIT, unreadable};
 use super::super::{About, Format, Head, JoinRole, List, Parsed, PartialRun, Record, SourceFile};
 use super::{Meaning, meaning, to_ms};
 use sparkbench_model::{Extra, Instant, Origin, Series, Setup, Status};

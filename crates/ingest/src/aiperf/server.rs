@@ -14,10 +14,10 @@ use csv::StringRecord;
 
 use super::super::at::At;
 use super::super::json::{self, Kind};
-use super::super::source_file::{JSON_LINE_LIMIT, unreadable};
 use super::super::prometheus::folded;
 use super::super::rows::{self, Rows};
 use super::super::sheet::{raw_at, text_at};
+use super::super::source_file::{JSON_LINE_LIMIT, unreadable};
 use super::super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use crate::figure::Figure;
 use sparkbench_model::{Extra, Setup};

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::draft::Draft;
 use super::copies::copies;
+use super::draft::Draft;
 use super::merge::{falls_short, merge};
 use super::server::belongs;
 use super::times;

@@ -81,7 +81,7 @@ pub(super) fn merge(run: &mut PartialRun, detail: &PartialRun) -> Vec<(&'static 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Setup;
+    use sparkbench_model::Setup;
 
     #[test]
     fn a_folder_that_an_engine_names_is_the_model_that_the_collector_saw_there() {

@@ -24,13 +24,13 @@ use self::finish::finish;
 use self::join::join;
 use self::place::{home_of, key_of};
 use super::belong::Places;
-use super::labels::Labels;
 use super::format::Look;
 use super::given::Given;
+use super::labels::Labels;
 use super::{Intake, Options, PartialRun, Record, custom, folders, report, words};
 use sparkbench_archive::manifest::RUN_FILE;
-use sparkbench_archive::{self as archive, Discovery, Recorded};
-use sparkbench_model::{Campaign, Facts, LocalFacts, Outcome, PublishedCell};
+use sparkbench_archive::{self as archive, Discovery};
+use sparkbench_model::{Facts, LocalFacts, PublishedCell};
 use sparkbench_text::error::Error;
 
 /// See the module.

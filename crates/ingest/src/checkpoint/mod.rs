@@ -10,9 +10,9 @@ mod config;
 mod index;
 mod shape;
 
-use super::at::At;
 use super::Parsed;
 use super::Record;
+use super::at::At;
 use sparkbench_model::{Facts, ModelFacts};
 
 pub(super) use config::Config;

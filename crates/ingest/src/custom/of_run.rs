@@ -9,9 +9,9 @@ use std::cell::OnceCell;
 
 use super::snapshots::Snapshots;
 use crate::labels::glob;
-use crate::source_file::{self, JSON_LINE_LIMIT, unreadable};
 use crate::one_line::one_line;
 use crate::requests::Latencies;
+use crate::source_file::{self, JSON_LINE_LIMIT, unreadable};
 use sparkbench_archive::manifest::{COMMANDS_FOLDER, REQUESTS_FILE, RUN_FILE, RequestWire};
 use sparkbench_archive::{Discovery, Found};
 use sparkbench_model::formula::{FIELDS, Requests, RunFigures, ServerFigure};

@@ -8,8 +8,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::source_file::{self, unreadable};
 use crate::one_line::one_line;
+use crate::source_file::{self, unreadable};
 use sparkbench_archive::{Discovery, LINE_LIMIT};
 use sparkbench_model::formula::{ServerFigure, ServerWhat};
 use sparkbench_text::prometheus::{Labels, sample};
@@ -134,7 +134,9 @@ fn missing(asked: &ServerFigure) -> String {
 
 impl Snapshot {
     fn rows<'a>(&'a self, asked: &'a ServerFigure, name: &'a str) -> impl Iterator<Item = &'a Row> {
-        let fits = |labels: &str| asked.labels.iter().all(|(key, value)| Labels(labels).get(key).as_deref() == Some(value.as_str()));
+        let fits = |labels: &str| {
+            asked.labels.iter().all(|(key, value)| Labels(labels).get(key).as_deref() == Some(value.as_str()))
+        };
         self.0.iter().filter(move |row| row.0 == name && fits(&row.1))
     }
 

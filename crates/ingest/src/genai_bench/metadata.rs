@@ -96,8 +96,9 @@ mod tests {
           "server_model_tokenizer": "/mnt/m", "num_concurrency": [1, 2], "traffic_scenario": ["D(1,2)"], "server_engine": "SGLang", "server_gpu_type": "H100",
           "server_gpu_count": "4", "max_time_per_run_s": 60, "experiment_folder_name": "/home/somebody/x", "dataset_path": "None", "character_token_ratio": 4.5}"#;
         let mut input = text.as_bytes();
-        let parsed =
-            GenaiBenchMetadata.parse(&mut SourceFile::new("experiment_metadata.json", text.len() as u64, &mut input)).unwrap();
+        let parsed = GenaiBenchMetadata
+            .parse(&mut SourceFile::new("experiment_metadata.json", text.len() as u64, &mut input))
+            .unwrap();
         let [Record::Run(partial)] = parsed.records.as_slice() else { panic!("{parsed:?}") };
         assert_eq!((partial.join_role, partial.model.as_deref()), (JoinRole::WholeFolder, Some("m")));
         assert_eq!(

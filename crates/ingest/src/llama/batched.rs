@@ -11,8 +11,8 @@
 
 use super::super::at::At;
 use super::super::json;
-use super::super::source_file::JSON_LINE_LIMIT;
 use super::super::sheet::{Sheet, number_at};
+use super::super::source_file::JSON_LINE_LIMIT;
 use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::{PREFILL, Test};
 use sparkbench_model::{Setup, Status};

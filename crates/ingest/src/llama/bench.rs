@@ -14,9 +14,9 @@ use std::borrow::Cow;
 
 use super::super::at::At;
 use super::super::json::{self, Kind, Node};
-use super::super::source_file::JSON_LINE_LIMIT;
 use super::super::rows::Rows;
 use super::super::sheet::{Sheet, last_part, model_id, number_at, raw_at, text_at};
+use super::super::source_file::JSON_LINE_LIMIT;
 use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::{COMBINED, PREFILL, Test, bench_mark, quantisation, sql, sweep};
 use sparkbench_model::{Instant, Status};

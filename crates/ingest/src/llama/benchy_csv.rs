@@ -7,7 +7,7 @@ use super::super::figure::{Figure, excerpt};
 use super::super::rows::Rows;
 use super::super::{About, Format, Head, Parsed, Record, SourceFile};
 use super::Test;
-use super::passes::{Cell, BenchyRow, TableContext, key_of, partials};
+use super::passes::{BenchyRow, Cell, TableContext, key_of, partials};
 use sparkbench_text::error::{Error, Place};
 
 /// See the module.

@@ -5,7 +5,7 @@
 
 use super::super::sheet::{last_part, model_id};
 use super::super::{Figure, JoinRole, PartialRun, SourceFile};
-use super::{FIRST_RESPONSE, PEAK, PREFILL, ContextPart, Test, WITHOUT_LATENCY, benchy_mark};
+use super::{ContextPart, FIRST_RESPONSE, PEAK, PREFILL, Test, WITHOUT_LATENCY, benchy_mark};
 use sparkbench_model::{Extra, Instant, Setup, Status};
 
 /// Key, metric where its mean is one, unit, why it is no metric.

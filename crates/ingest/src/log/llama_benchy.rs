@@ -11,7 +11,7 @@ use super::columns::{Columns, cell, pair};
 use super::kind::{LogReader, TextKind};
 use crate::figure::{Figure, excerpt};
 use crate::llama::Test;
-use crate::llama::passes::{Cell, BenchyRow, TableContext, key_of, partials};
+use crate::llama::passes::{BenchyRow, Cell, TableContext, key_of, partials};
 use crate::{About, Parsed, Record, SourceFile};
 
 const RULE: &str = "llama-benchy-markdown";
@@ -136,7 +136,12 @@ impl Table {
             return;
         }
         self.count += 1;
-        self.rows.push(BenchyRow { line: number, model: cell(&row, "model").unwrap_or_default().to_owned(), test, cells });
+        self.rows.push(BenchyRow {
+            line: number,
+            model: cell(&row, "model").unwrap_or_default().to_owned(),
+            test,
+            cells,
+        });
     }
 
     /// The rows so far belong to what was said around them.

@@ -39,7 +39,8 @@ use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFil
 use sparkbench_archive::LINE_LIMIT;
 use sparkbench_text::error::Error;
 
-pub use kind::{LogReader, TextKind};
+use kind::LogReader;
+pub use kind::TextKind;
 pub(super) use trtllm::{TRTLLM, fingerprint, shape};
 
 use llama::LLAMA;

@@ -168,7 +168,13 @@ fn done(partial: PartialRun) -> Parsed {
     Parsed { records: vec![Record::Run(Box::new(partial))], ..Parsed::default() }
 }
 
-fn readings(file: &SourceFile<'_>, found: Vec<LogFindings>, rule: &'static str, scale: Scale, partial: &mut PartialRun) {
+fn readings(
+    file: &SourceFile<'_>,
+    found: Vec<LogFindings>,
+    rule: &'static str,
+    scale: Scale,
+    partial: &mut PartialRun,
+) {
     for (metric, figure, line) in found {
         if figure.value > 0.0 {
             let origin = file.origin(Some(line), None, rule);

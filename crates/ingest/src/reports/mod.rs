@@ -23,8 +23,8 @@ use sparkbench_archive::manifest::{ReportWire, SeenWire};
 use sparkbench_model::{Setup, Status};
 use sparkbench_text::error::Error;
 
-pub use parser::Parser;
 pub use iterations::{ITERATIONS_SCHEMA, IterationsFile};
+pub use parser::Parser;
 pub use result::{RESULT_SCHEMA, ResultFile};
 pub use trtllm_json::TrtllmReport;
 

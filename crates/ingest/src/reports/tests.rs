@@ -6,7 +6,7 @@ fn entry(parser: &str) -> ReportWire {
     ReportWire { path: "work/x".into(), parser: parser.into(), ..ReportWire::default() }
 }
 
-fn read(parser: &str, text: &str) -> Report {
+fn read(parser: &str, text: &str) -> RunReport {
     report("work/x", text.as_bytes(), &entry(parser)).unwrap()
 }
 

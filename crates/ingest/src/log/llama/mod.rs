@@ -19,8 +19,8 @@ mod settings;
 
 use self::boot::LlamaBoot;
 use super::boots::Boots;
-use super::served::Served;
 use super::kind::{LogReader, TextKind};
+use super::served::Served;
 use crate::{About, Parsed, SourceFile};
 use sparkbench_model::Series;
 

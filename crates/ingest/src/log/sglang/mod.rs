@@ -16,9 +16,9 @@ use self::boot::SglangBoot;
 use super::boots::Boots;
 use super::cut::after;
 use super::faults::is_answer;
+use super::kind::{LogReader, TextKind};
 use super::marks::{count, joined};
 use super::served::Served;
-use super::kind::{LogReader, TextKind};
 use crate::{About, Parsed, SourceFile};
 use sparkbench_model::Setup;
 

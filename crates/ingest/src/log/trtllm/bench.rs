@@ -9,8 +9,8 @@
 //! Seen: TensorRT-LLM 0.16 and 0.20. Labels of the other versions up to 1.3 from their source.
 
 use super::super::faults::is_answer;
-use super::super::marks::{count, joined};
 use super::super::kind::{LogReader, TextKind};
+use super::super::marks::{count, joined};
 use super::block;
 use super::engine::{self, Engine, RULES};
 use super::labels::{self, Section};

@@ -9,9 +9,9 @@
 
 use super::super::boots::Boots;
 use super::super::faults::is_answer;
+use super::super::kind::{LogReader, TextKind};
 use super::super::marks::{count, joined};
 use super::super::served::Served;
-use super::super::kind::{LogReader, TextKind};
 use super::engine::{self, Engine, SERVER_RULES};
 use crate::{About, Parsed, SourceFile};
 

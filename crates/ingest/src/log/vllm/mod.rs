@@ -17,9 +17,9 @@ mod traffic;
 use self::boot::VllmBoot;
 use super::boots::Boots;
 use super::faults::is_answer;
+use super::kind::{LogReader, TextKind};
 use super::marks::{count, joined};
 use super::served::Served;
-use super::kind::{LogReader, TextKind};
 use crate::{About, Parsed, SourceFile};
 
 /// Rule, and rule of what was computed.
