@@ -1,7 +1,7 @@
 //! Labels that distinguish the arms and the cells of a campaign, where the environment alone does not.
 //!
 //! In:  runs with all their labels.  Out: the same runs, in the arms that the campaign asks for and in cells of one setting each.
-//! Not here: labels themselves (see `words`), comparing (see `verdict`).
+//! Not here: labels themselves (see `labelling`), comparing (see `verdict`).
 //!
 //! Folders of other tools often hold one run for each file, with no environment at all and with settings outside the workload label.
 //! Runs of one cell whose settings differ are no repeats of each other. The workload then takes the settings that distinguish them.

@@ -1,7 +1,7 @@
 //! Missing labels: which files lack which label, and a `labels.toml` to fill in.
 //!
 //! In:  runs and where their files lie.  Out: [`Ask`]: one message, and the text of the file.
-//! Not here: reading the filled file (see `labels`).
+//! Not here: reading the filled file (see `labels_file`).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,18 +1,18 @@
 //! Each discovered file, read by the reader that its place says.
 //!
 //! In:  discovered files, and where they belong.  Out: a [`Look`] at each.
-//! Not here: where a file belongs (see `belong`), the look at a file of which nothing is known (see `look`).
+//! Not here: where a file belongs (see `places`), the look at a file of which nothing is known (see `look`).
 
 use std::io::{self, BufRead, BufReader};
 
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
-use super::belong::{Places, ReadBy};
 use super::format::{Format as _, Look, Parsed};
 use super::load_summary::LoadSummary;
 use super::look::{named, read};
 use super::not_analysed::NotAnalysed;
 use super::partial_run::{JoinRole, PartialRun};
+use super::places::{Places, ReadBy};
 use super::record::Record;
 use super::reports;
 use super::source_file::{SourceFile, unpacked, unreadable};

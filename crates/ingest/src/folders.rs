@@ -1,7 +1,7 @@
 //! Folders as the arms of a comparison: `native/` beside `docker/`, or names of a user's choice.
 //!
 //! In:  drafts and where their files lie.  Out: the same drafts, in one campaign where folders differ in their arm alone.
-//! Not here: labels from names (see `path_labels`), other labels (see `words`).
+//! Not here: labels from names (see `path_labels`), other labels (see `labelling`).
 //!
 //! A folder is a campaign of its own, as long as nothing says otherwise. `x/native` and `x/docker` would then be two campaigns, and nothing
 //! would be compared. The distinguishing part of such folders is taken out of their path, and equal rests are one campaign.
@@ -9,12 +9,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::assemble::{Draft, Home};
-use super::{path_labels, report};
+use super::file_report::FileReport;
+use super::path_labels;
 use sparkbench_archive::Discovery;
 use sparkbench_model::Campaign;
 
 /// Makes the first folder in which the paths of runs differ their environment. What a file says of its own stays among the settings.
-pub(super) fn name_arms(found: &Discovery, drafts: &mut [Draft], report: &mut report::FileReport) {
+pub(super) fn name_arms(found: &Discovery, drafts: &mut [Draft], report: &mut FileReport) {
     let Some(depth) = depth(found, drafts) else { return };
     for draft in drafts {
         let Some(arm) = found.files.get(draft.main).and_then(|file| parts(file.folder()).nth(depth)) else { continue };

@@ -16,7 +16,6 @@ mod arms;
 mod ask;
 mod assemble;
 mod at;
-mod belong;
 mod bench_full;
 mod checkpoint;
 pub mod custom;
@@ -24,6 +23,7 @@ mod dgx_spark_bench;
 mod discovered;
 mod facts;
 mod figure;
+mod file_report;
 mod flat;
 mod folders;
 mod format;
@@ -39,6 +39,7 @@ mod inferencex;
 mod intake;
 mod journal;
 mod json;
+mod labelling;
 mod labels;
 mod labels_file;
 mod llama;
@@ -59,11 +60,11 @@ mod packed;
 mod partial_run;
 mod path_labels;
 mod phase1;
+mod places;
 mod prometheus;
 mod published;
 pub mod raw;
 mod record;
-mod report;
 pub mod reports;
 mod requests;
 mod rows;
@@ -76,10 +77,9 @@ mod study;
 mod table;
 mod telemetry;
 mod toml_file;
+mod unusable;
 mod vllm;
-mod words;
 mod workbook;
-mod written;
 mod yaml;
 
 use std::time::SystemTime;
@@ -106,7 +106,7 @@ pub use outline::Outline;
 pub use partial_run::{JoinRole, PartialRun, ServerState, Share};
 pub use record::Record;
 pub use source_file::{Head, SourceFile};
-pub use written::unusable;
+pub use unusable::unusable;
 
 pub use sparkbench_text::slug::slug;
 
@@ -118,7 +118,7 @@ pub use sparkbench_text::slug::slug;
 /// Only when the labels, metrics or facts named in `options` cannot be used. Faults of a discovered file are in [`Intake::inputs`].
 pub fn all(found: &Discovery, options: &Options) -> Result<Intake, Error> {
     let given = Given::read(options)?;
-    let places = belong::places(found, belong::reports_of);
+    let places = places::places(found, places::reports_of);
     let looks = discovered::look_at_all(found, &places);
     assemble::assemble(found, looks, &places, given, options)
 }

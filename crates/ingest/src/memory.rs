@@ -13,9 +13,9 @@ use std::time::{Duration, SystemTime};
 use rayon::iter::IndexedParallelIterator as _;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use super::belong::{self, Places, ReadBy};
 use super::discovered;
 use super::format::Look;
+use super::places::{self, Places, ReadBy};
 use sparkbench_archive::manifest::ReportWire;
 use sparkbench_archive::{Discovery, Found};
 
@@ -53,11 +53,11 @@ impl Memory {
     /// Looks at every file, and keeps the outcome in place of what was kept before.
     pub(super) fn look(&mut self, found: &Discovery, now: SystemTime) -> (Places, Vec<Look>) {
         let mut tables = BTreeMap::new();
-        let places = belong::places(found, |file| {
+        let places = places::places(found, |file| {
             let mark = mark(file, now);
             let table = match (self.tables.remove(&file.path), &mark) {
                 (Some((before, table)), Some(mark)) if before == *mark => table,
-                _ => belong::reports_of(file),
+                _ => places::reports_of(file),
             };
             tables.extend(mark.map(|mark| (file.path.clone(), (mark, table.clone()))));
             table

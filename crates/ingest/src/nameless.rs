@@ -1,7 +1,7 @@
 //! A name for the model of a suite that names none.
 //!
 //! In:  runs labelled as having no model.  Out: the same runs under the model that answered, or under their workload.
-//! Not here: labels that people wrote (see `words`).
+//! Not here: labels that people wrote (see `labelling`).
 //!
 //! Addresses and headings are made of the label, and "none" says nothing to anybody. One name is given to all runs that are compared with
 //! each other, so that no comparison is lost to it.

@@ -1,7 +1,7 @@
 //! Labels that people put into the names of files and folders: `native`, `fp8`, `conc32`, `isl1024`, `run3`.
 //!
 //! In:  a path below the folder that was given, and the model's id.  Out: [`PathLabels`], each with the part of the path it was taken from.
-//! Not here: applying them (see `words`). They never override the content of a file.
+//! Not here: applying them (see `labelling`). They never override the content of a file.
 //!
 //! The name of the file is asked first, then the nearest folder, and so on upwards. A part that says two things of one label says nothing.
 

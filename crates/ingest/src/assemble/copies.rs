@@ -6,12 +6,13 @@
 use std::collections::BTreeMap;
 
 use super::draft::Draft;
-use crate::{JoinRole, PartialRun, report};
+use crate::file_report::FileReport;
+use crate::{JoinRole, PartialRun};
 use sparkbench_archive::Discovery;
 
 /// Keeps of each run that was copied the fullest: a result before a console, then the one with more figures, then the first. Runs that are
 /// known to have started at different moments are no copies, however alike their figures are.
-pub(super) fn copies(drafts: &mut Vec<Draft>, found: &Discovery, report: &mut report::FileReport) {
+pub(super) fn copies(drafts: &mut Vec<Draft>, found: &Discovery, report: &mut FileReport) {
     let path = |number: usize| found.files.get(number).map_or("", |file| file.path.as_str());
     // A console prints fewer digits than a file holds. Its figures are in lines and not in fields.
     let printed = |partial: &PartialRun| partial.readings.first().is_some_and(|reading| reading.origin.field.is_none());

@@ -6,7 +6,8 @@
 use std::collections::BTreeSet;
 
 use super::draft::{Draft, Told};
-use crate::{Intake, Options, arms, ask, custom, missing_runs, name, nameless, report, words};
+use crate::file_report::FileReport;
+use crate::{Intake, Options, arms, ask, custom, labelling, missing_runs, name, nameless};
 use sparkbench_archive::{self as archive, Discovery, Recorded};
 use sparkbench_model::{Campaign, Run, Source, Status};
 use sparkbench_text::error::Error;
@@ -18,9 +19,9 @@ use sparkbench_text::error::Error;
 pub(super) fn finish(
     found: &Discovery,
     drafts: Vec<Draft>,
-    campaigns: words::Campaigns,
+    campaigns: labelling::Campaigns,
     told: Told,
-    mut report: report::FileReport,
+    mut report: FileReport,
     options: &Options,
 ) -> Result<Intake, Error> {
     let mut ids = name::Ids::default();
@@ -104,7 +105,7 @@ pub(super) fn finish(
 
 /// Notes files that are not what was recorded of them: at the campaigns of the runs that they are of, else at those with runs in the folder
 /// that the record speaks of.
-fn note_recorded(recorded: &Recorded, runs: &[Run], campaigns: &mut [Campaign], report: &mut report::FileReport) {
+fn note_recorded(recorded: &Recorded, runs: &[Run], campaigns: &mut [Campaign], report: &mut FileReport) {
     for campaign in &mut *campaigns {
         let own = runs.iter().filter(|run| run.campaign == campaign.name);
         let files = own.flat_map(|run| std::iter::once(&run.source).chain(&run.files));

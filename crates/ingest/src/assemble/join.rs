@@ -10,7 +10,8 @@ use super::draft::Draft;
 use super::merge::{falls_short, merge};
 use super::server::belongs;
 use super::times;
-use crate::{JoinRole, PartialRun, ServerState, report};
+use crate::file_report::FileReport;
+use crate::{JoinRole, PartialRun, ServerState};
 use sparkbench_archive::manifest::NODES_FOLDER;
 use sparkbench_archive::{self as archive, Discovery};
 use sparkbench_model::{Instant, Status};
@@ -23,7 +24,7 @@ pub(super) fn join(
     partials: Vec<(usize, PartialRun)>,
     keys: &[String],
     places: &[String],
-    report: &mut report::FileReport,
+    report: &mut FileReport,
 ) -> Vec<Draft> {
     let mut drafts: Vec<Draft> = Vec::new();
     let mut launches: BTreeMap<&str, Vec<(usize, PartialRun)>> = BTreeMap::new();
@@ -165,7 +166,7 @@ fn companions(
     found: &Discovery,
     drafts: &mut Vec<Draft>,
     draft: impl Fn(usize, PartialRun) -> Draft,
-    report: &mut report::FileReport,
+    report: &mut FileReport,
 ) -> Vec<Stray> {
     let mut left = Vec::new();
     let folder = |number: usize| found.files.get(number).map_or("", archive::Found::folder);
@@ -255,7 +256,7 @@ fn inside(folder: &str, place: &str) -> bool {
 
 /// Gives telemetry that is beside no result of its name to the runs of its folder that were made in its time. Seconds elapsed have no time:
 /// they go to the one run of their folder, where there is one run and one such file. Returns what belongs to no run, with the reason.
-fn by_time(strays: Vec<Stray>, found: &Discovery, drafts: &mut [Draft], report: &mut report::FileReport) -> Vec<Stray> {
+fn by_time(strays: Vec<Stray>, found: &Discovery, drafts: &mut [Draft], report: &mut FileReport) -> Vec<Stray> {
     let folder = |number: usize| found.files.get(number).map_or("", archive::Found::folder);
     let mut files: BTreeMap<&str, usize> = BTreeMap::new();
     for stray in strays.iter().filter(|stray| stray.partial.telemetry.len() > 1) {

@@ -23,11 +23,12 @@ pub(super) use self::draft::{Draft, Home};
 use self::finish::finish;
 use self::join::join;
 use self::place::{home_of, key_of};
-use super::belong::Places;
+use super::file_report::FileReport;
 use super::format::Look;
 use super::given::Given;
 use super::labels::Labels;
-use super::{Intake, Options, PartialRun, Record, custom, folders, report, words};
+use super::places::Places;
+use super::{Intake, Options, PartialRun, Record, custom, folders, labelling};
 use sparkbench_archive::manifest::RUN_FILE;
 use sparkbench_archive::{self as archive, Discovery};
 use sparkbench_model::{Facts, LocalFacts, PublishedCell};
@@ -41,7 +42,7 @@ pub(super) fn assemble(
     given: Given,
     options: &Options,
 ) -> Result<Intake, Error> {
-    let mut report = report::FileReport::new(found, &looks);
+    let mut report = FileReport::new(found, &looks);
     let mut homes: BTreeMap<String, Home> = BTreeMap::new();
     let mut facts: Vec<(usize, Facts)> = Vec::new();
     let recorded = archive::check_recorded(found, &|number| looks.get(number)?.sha256.as_deref());
@@ -114,9 +115,9 @@ pub(super) fn assemble(
     if options.arms_by_folder {
         folders::name_arms(found, &mut drafts, &mut report);
     }
-    words::apply(found, &homes, &mut drafts, &mut report);
+    labelling::apply(found, &homes, &mut drafts, &mut report);
     folders::gather(found, &mut homes, &mut drafts, options.arms_by_folder);
-    let campaigns = words::campaigns(found, &homes, &metrics, &drafts, &mut report)?;
+    let campaigns = labelling::campaigns(found, &homes, &metrics, &drafts, &mut report)?;
     finish(found, drafts, campaigns, Told { facts, recorded }, report, options)
 }
 

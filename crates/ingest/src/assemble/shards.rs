@@ -10,7 +10,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::draft::{Draft, Home};
-use crate::{Share, report};
+use crate::Share;
+use crate::file_report::FileReport;
 use sparkbench_model::{Extra, ExtraValue, Instant, Span, Status};
 
 /// Rates over the time of the whole load.
@@ -22,11 +23,7 @@ const COUNTS: [&str; 2] = ["completed_requests", "failed_requests"];
 type Key = (String, u32, Option<String>);
 
 /// See the module. Campaigns of which nothing is left are taken out of `homes`.
-pub(super) fn gather(
-    drafts: Vec<Draft>,
-    homes: &mut BTreeMap<String, Home>,
-    report: &mut report::FileReport,
-) -> Vec<Draft> {
+pub(super) fn gather(drafts: Vec<Draft>, homes: &mut BTreeMap<String, Home>, report: &mut FileReport) -> Vec<Draft> {
     let mut loads: BTreeMap<Key, BTreeMap<u32, Vec<Draft>>> = BTreeMap::new();
     let mut rest = Vec::new();
     for draft in drafts {
@@ -73,7 +70,7 @@ pub(super) fn gather(
 }
 
 /// The shares of one pass, in order of their ranks, as one run.
-fn together(shares: Vec<Draft>, report: &mut report::FileReport) -> Vec<Draft> {
+fn together(shares: Vec<Draft>, report: &mut FileReport) -> Vec<Draft> {
     let windows: Option<Vec<(f64, f64)>> = shares.iter().map(window).collect();
     let Some(windows) = windows else {
         let why = "a share of a load is not put together with the others: one of them has no requests with times";
@@ -210,7 +207,7 @@ mod tests {
     fn gathered(drafts: Vec<Draft>) -> (Vec<Draft>, Vec<String>, usize) {
         let mut homes: BTreeMap<String, Home> =
             drafts.iter().map(|draft| (draft.home.clone(), Home::default())).collect();
-        let mut report = report::FileReport::new(&sparkbench_archive::Discovery::default(), &[]);
+        let mut report = FileReport::new(&sparkbench_archive::Discovery::default(), &[]);
         let drafts = gather(drafts, &mut homes, &mut report);
         (drafts, report.warnings(), homes.len())
     }

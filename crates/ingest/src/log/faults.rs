@@ -4,7 +4,7 @@
 //! Not here: whose fault it was.
 
 use super::cut::{after, error_message};
-use super::found::LogFindings;
+use super::findings::LogFindings;
 
 /// Phrase of a line, kind of trouble, and whether the engine is gone with it.
 const KINDS: &[(&str, &str, bool)] = &[

@@ -13,7 +13,7 @@ mod boots;
 mod columns;
 mod cut;
 mod faults;
-mod found;
+mod findings;
 mod kind;
 mod llama;
 mod llama_batched;

@@ -4,7 +4,7 @@
 //! Not here: what a line means.
 
 use super::faults::Faults;
-use super::found::LogFindings;
+use super::findings::LogFindings;
 use crate::sheet::last_part;
 use crate::{JoinRole, Parsed, PartialRun, Record, ServerState, SourceFile};
 use sparkbench_model::{Series, Setup, Status};

@@ -3,11 +3,11 @@
 //! In:  places of a document.  Out: [`Sheet`]: a partial run, the place of every figure, and the faults of its parts.
 //! Not here: which key of which tool is which metric (see the formats).
 
-mod labels;
+mod names;
 mod nested;
 #[cfg(test)]
 mod tests;
-mod words;
+mod values;
 
 use super::at::At;
 use super::figure::Figure;
@@ -16,8 +16,10 @@ use sparkbench_model::{Extra, ExtraValue, Metric, Origin, Series};
 use sparkbench_text::error::{Error, Place};
 
 pub(super) use super::figure::Scale;
-pub(super) use labels::{cell, last_part, load, model_id, outcome, short};
-pub(super) use words::{STATISTICS, bool_at, find, number_at, plain, raw_at, scalar, suffix, text_at, unit_of, values};
+pub(super) use names::{cell, last_part, load, model_id, outcome, short};
+pub(super) use values::{
+    STATISTICS, bool_at, find, number_at, plain, raw_at, scalar, suffix, text_at, unit_of, values,
+};
 
 /// Why a time per token of zero is no measurement.
 const NO_FURTHER: &str = "an answer of one token, or in one piece, has no time per further token";

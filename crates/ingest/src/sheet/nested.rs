@@ -8,7 +8,7 @@
 //! nothing private. Names may also stand beside their values: `{"name": "HF_TOKEN", "value": "x"}`, `["--api-key", "x"]`, `["api_key", "x"]`.
 
 use super::Sheet;
-use super::words::{plain, scalar, unit_of};
+use super::values::{plain, scalar, unit_of};
 use crate::at::At;
 use crate::json::{Kind, Node};
 use crate::serving::settings;

@@ -5,7 +5,7 @@
 
 use super::super::cut::{after, number, value_after, with_unit};
 use super::super::faults::Faults;
-use super::super::found::{LogFindings, Spread};
+use super::super::findings::{LogFindings, Spread};
 use crate::figure::Figure;
 use sparkbench_model::Setup;
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::super::cut::{after, number, number_after, set, with_unit};
 use super::super::faults::Faults;
-use super::super::found::LogFindings;
+use super::super::findings::LogFindings;
 use super::traffic::SglangTraffic;
 use crate::figure::Figure;
 use sparkbench_model::Setup;

@@ -4,7 +4,7 @@
 //! Not here: figures of a benchmark. The batches include warm-up, other clients and pauses.
 
 use super::super::cut::{after, value_after};
-use super::super::found::{LogFindings, Spread};
+use super::super::findings::{LogFindings, Spread};
 
 /// Marks of these lines.
 pub(super) const MARKS: &[&str] = &["Prefill batch", "Decode batch", "Retract requests", "#retracted_reqs"];

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use super::super::cut::{after, gib, number, number_after, place, with_unit};
 use super::super::faults::Faults;
-use super::super::found::LogFindings;
+use super::super::findings::LogFindings;
 use crate::figure::Figure;
 use sparkbench_model::{Metric, Setup};
 

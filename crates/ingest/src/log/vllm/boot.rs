@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use super::super::cut::{after, gib, number, number_after, with_unit};
 use super::super::faults::Faults;
-use super::super::found::LogFindings;
+use super::super::findings::LogFindings;
 use super::traffic::VllmTraffic;
 use sparkbench_model::Setup;
 

@@ -6,7 +6,7 @@
 //! Acceptance rates of windows are not averaged. Accepted and drafted tokens are summed, because windows differ in size.
 
 use super::super::cut::{after, number_after, value_after};
-use super::super::found::{LogFindings, Spread};
+use super::super::findings::{LogFindings, Spread};
 
 /// Marks of these lines.
 pub(super) const MARKS: &[&str] =

@@ -1,7 +1,7 @@
 //! What runs are called: models, cells, loads, outcomes.
 //!
 //! In:  ids, lengths, loads and counts.  Out: labels, and the status of a run.
-//! Not here: where they are in a file (see `words`).
+//! Not here: where they are in a file (see `values`).
 
 use sparkbench_model::Status;
 use sparkbench_text::slug::slug;

@@ -1,7 +1,7 @@
 //! Files in which a person says what the results mean, and that cannot be used.
 //!
 //! In:  what was discovered and what became of it.  Out: the error that ends an analysis.
-//! Not here: reading such a file (see `labels` and `custom`).
+//! Not here: reading such a file (see `labels_file` and `custom`).
 //!
 //! A bad result is left out and the rest is analysed. Without its labels every judgement would be of other arms than the person named. So a
 //! file of labels that is a link, a pipe or a folder, or that cannot be read, is never passed over.

@@ -8,8 +8,9 @@ use std::fmt::Display;
 use std::io::Read as _;
 
 use super::assemble::{Draft, Home};
+use super::file_report::FileReport;
 use super::labels::{FileLabels, glob};
-use super::{PartialRun, custom, name, nameless, path_labels, report, study};
+use super::{PartialRun, custom, name, nameless, path_labels, study};
 use sparkbench_archive::Discovery;
 use sparkbench_archive::manifest::RUN_FILE;
 use sparkbench_model::{Campaign, Instant};
@@ -20,12 +21,7 @@ use sparkbench_text::slug::slug;
 const PROSE_LIMIT: u64 = 1 << 20;
 
 /// Fills what runs lack: rules for files in their order, then the defaults, then what is known of the model.
-pub(super) fn apply(
-    found: &Discovery,
-    homes: &BTreeMap<String, Home>,
-    drafts: &mut [Draft],
-    report: &mut report::FileReport,
-) {
+pub(super) fn apply(found: &Discovery, homes: &BTreeMap<String, Home>, drafts: &mut [Draft], report: &mut FileReport) {
     // Patterns of the command line hold for several folders. One that fits in any of them is used.
     let mut unused: BTreeMap<(Option<usize>, &str), bool> = BTreeMap::new();
     // A number in the name of a file with several runs counts the file and not its runs.
@@ -93,7 +89,7 @@ pub(super) fn apply(
 
 /// Takes from the path what neither the file nor a rule for it says, and says so. A rule that a person wrote for this very file is no guess
 /// and comes before the path. Labels for all files come after it. Our own archives carry their own labels.
-fn from_path(found: &Discovery, draft: &mut Draft, alone: bool, report: &mut report::FileReport) {
+fn from_path(found: &Discovery, draft: &mut Draft, alone: bool, report: &mut FileReport) {
     let Some(file) = found.files.get(draft.main).filter(|file| !file.path.ends_with(RUN_FILE)) else { return };
     let said = path_labels::of_path(&file.path);
     let partial = &mut draft.partial;
@@ -152,7 +148,7 @@ fn fill(partial: &mut PartialRun, rule: &FileLabels) {
 }
 
 /// Puts what a person set in place of what the file says, and notes what stood there.
-fn over(draft: &mut Draft, set: &FileLabels, report: &mut report::FileReport) {
+fn over(draft: &mut Draft, set: &FileLabels, report: &mut FileReport) {
     let partial = &mut draft.partial;
     let mut changed = Vec::new();
     macro_rules! over {
@@ -245,7 +241,7 @@ pub(super) fn campaigns(
     homes: &BTreeMap<String, Home>,
     metrics: &custom::DefinitionsByFolder,
     drafts: &[Draft],
-    report: &mut report::FileReport,
+    report: &mut FileReport,
 ) -> Result<Campaigns, Error> {
     let mut all = Campaigns { slugs: BTreeMap::new(), list: Vec::new() };
     let mut taken = BTreeSet::new();
@@ -294,7 +290,7 @@ fn take_study(campaign: &mut Campaign, study: &study::Study) {
 
 /// The `study.md` of a folder. One that cannot be used ends the analysis: pages without their authors and licence would say
 /// something else than was meant.
-fn study_of(found: &Discovery, folder: &str, report: &mut report::FileReport) -> Result<Option<study::Study>, Error> {
+fn study_of(found: &Discovery, folder: &str, report: &mut FileReport) -> Result<Option<study::Study>, Error> {
     let path = if folder.is_empty() { study::FILE.to_owned() } else { format!("{folder}/{}", study::FILE) };
     let Some(number) = found.files.iter().position(|file| file.path == path) else { return Ok(None) };
     let Some(file) = found.files.get(number) else { return Ok(None) };
@@ -341,13 +337,7 @@ fn unique(wanted: &str, taken: &mut BTreeSet<String>) -> String {
 }
 
 /// The archive's own words, with those of the labels on top.
-fn campaign(
-    found: &Discovery,
-    folder: &str,
-    home: Option<&Home>,
-    name: String,
-    report: &mut report::FileReport,
-) -> Campaign {
+fn campaign(found: &Discovery, folder: &str, home: Option<&Home>, name: String, report: &mut FileReport) -> Campaign {
     let mut campaign = home.and_then(|home| home.campaign.clone()).unwrap_or_default();
     campaign.name = name;
     let Some(home) = home else { return campaign };
