@@ -24,7 +24,7 @@ mod memory_available;
 mod nvml_lost;
 mod page_cache;
 mod processor;
-mod seen;
+mod readings;
 mod swap;
 mod thermal_throttle;
 
@@ -33,7 +33,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 pub use before::before;
-pub use seen::Seen;
+pub use readings::Seen;
 
 use sparkbench_host::Host;
 use sparkbench_host::gpu::Gpu;

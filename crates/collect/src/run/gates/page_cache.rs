@@ -10,7 +10,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::seen::machine;
+use super::readings::machine;
 use super::{Context, Gate, Seen, absent};
 use sparkbench_host::Question;
 use sparkbench_host::sample::HostSample;
