@@ -13,7 +13,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Context, GATES, Gate, Patience, SETTLE_S, Seen, finish, read};
+use super::gate::{Context, Gate, Patience, SETTLE_S};
+use super::readings::Readings;
+use super::{GATES, finish, read};
 use crate::run::Watcher;
 use sparkbench_model::{Finding, Level};
 
@@ -90,8 +92,8 @@ impl<'a, 'b> Round<'a, 'b> {
     }
 
     /// Reads every gate, those excepted that have acted.
-    fn look(&self, findings: &mut Vec<Finding>) -> Seen {
-        let seen = Seen::take(self.ctx);
+    fn look(&self, findings: &mut Vec<Finding>) -> Readings {
+        let seen = Readings::take(self.ctx);
         let old = std::mem::take(findings).into_iter().map(Some).chain(std::iter::repeat_with(|| None));
         findings.extend(GATES.iter().zip(old).map(|(gate, old)| match old {
             Some(old) if self.done.contains(&gate.name()) => old,
@@ -116,7 +118,7 @@ impl<'a, 'b> Round<'a, 'b> {
     }
 
     /// Waits until every gate holds. Gives the last reading when they do, nothing when one refuses permanently or someone interrupts.
-    fn wait(&mut self, findings: &mut [Finding], mut seen: Seen) -> Option<Seen> {
+    fn wait(&mut self, findings: &mut [Finding], mut seen: Readings) -> Option<Readings> {
         loop {
             let refusing = self.refusing(findings);
             let Some((gate, finding)) = refusing.first().copied() else {
@@ -132,7 +134,7 @@ impl<'a, 'b> Round<'a, 'b> {
             self.tell(Some(now), findings);
             self.ctx.host.pause(POLL);
             self.polls += 1;
-            seen = Seen::take(self.ctx);
+            seen = Readings::take(self.ctx);
             for (gate, finding) in GATES.iter().zip(findings.iter_mut()) {
                 if gate.patience() != Patience::None {
                     *finding = read(*gate, self.ctx, &seen);
@@ -175,7 +177,7 @@ impl<'a, 'b> Round<'a, 'b> {
     }
 
     /// Does what has to be done by the gates that warm the GPU, or by the others. Whether anything was done. Nothing when it failed.
-    fn act(&mut self, findings: &mut [Finding], seen: &mut Seen, warms: bool) -> Option<bool> {
+    fn act(&mut self, findings: &mut [Finding], seen: &mut Readings, warms: bool) -> Option<bool> {
         let mut any = false;
         for (gate, finding) in GATES.iter().zip(findings.iter_mut()).filter(|(gate, _)| gate.warms() == warms) {
             if self.ctx.host.interrupted() {
@@ -188,7 +190,7 @@ impl<'a, 'b> Round<'a, 'b> {
             if finding.level == Level::Refused {
                 return None;
             }
-            *seen = Seen::take(self.ctx);
+            *seen = Readings::take(self.ctx);
         }
         Some(any)
     }

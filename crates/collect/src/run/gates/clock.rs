@@ -5,7 +5,8 @@
 
 use std::path::Path;
 
-use super::{Context, Gate, Seen, absent};
+use super::gate::{Context, Gate, absent};
+use super::readings::Readings;
 use sparkbench_host::Question;
 use sparkbench_model::{Finding, Instant};
 
@@ -29,7 +30,7 @@ impl Gate for Clock {
         "clock"
     }
 
-    fn look(&self, ctx: &Context<'_>, _seen: &Seen) -> Finding {
+    fn look(&self, ctx: &Context<'_>, _seen: &Readings) -> Finding {
         let now = ctx.host.utc();
         let remedy = "switch a time service on (timedatectl set-ntp true) and let it settle";
         if now < SANE_FROM {

@@ -3,7 +3,8 @@
 //! In:  when the run before ended.  Out: the gate `cooldown`, which waits.
 //! Not here: temperatures: the chip cools within a minute, the case and the memory do not, and they have no reading of their own.
 
-use super::{Context, Gate, Patience, Seen};
+use super::gate::{Context, Gate, Patience};
+use super::readings::Readings;
 use sparkbench_model::Finding;
 
 /// The gate.
@@ -18,7 +19,7 @@ impl Gate for Cooldown {
         Patience::Waits
     }
 
-    fn look(&self, ctx: &Context<'_>, _seen: &Seen) -> Finding {
+    fn look(&self, ctx: &Context<'_>, _seen: &Readings) -> Finding {
         let least = ctx.gates.cooldown_min_s;
         let limit = format!("at least {least} s");
         let Some(ended) = ctx.last_ended else {

@@ -5,7 +5,8 @@
 
 use std::path::Path;
 
-use super::{Context, Gate, Seen, absent};
+use super::gate::{Context, Gate, absent};
+use super::readings::Readings;
 use sparkbench_archive::shown;
 use sparkbench_model::Finding;
 
@@ -19,7 +20,7 @@ impl Gate for DiskSpace {
         "disk-space"
     }
 
-    fn look(&self, ctx: &Context<'_>, _seen: &Seen) -> Finding {
+    fn look(&self, ctx: &Context<'_>, _seen: &Readings) -> Finding {
         let folder = existing(ctx);
         let free = match ctx.host.disk_free(folder) {
             Ok(bytes) => bytes as f64 / GIB,

@@ -11,7 +11,8 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::load::{HEALTHY_W, LOADED_PCT, STUCK_MHZ, STUCK_W, UNSTICK, is_spark};
-use super::{Context, Gate, Seen, absent};
+use super::gate::{Context, Gate, absent};
+use super::readings::Readings;
 use sparkbench_host::Question;
 use sparkbench_model::Finding;
 
@@ -69,7 +70,7 @@ impl Gate for GpuClockProbe {
         true
     }
 
-    fn look(&self, ctx: &Context<'_>, seen: &Seen) -> Finding {
+    fn look(&self, ctx: &Context<'_>, seen: &Readings) -> Finding {
         if let Err(finding) = seen.gpu(self) {
             return finding;
         }
@@ -86,7 +87,7 @@ impl Gate for GpuClockProbe {
         }
     }
 
-    fn act(&self, ctx: &Context<'_>, seen: &Seen) -> Option<Finding> {
+    fn act(&self, ctx: &Context<'_>, seen: &Readings) -> Option<Finding> {
         let least = ctx.gates.clock_probe_min_mhz?;
         seen.gpu.as_ref()?;
         let finding = match ask(ctx) {

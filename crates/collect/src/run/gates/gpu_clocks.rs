@@ -6,7 +6,8 @@
 //! Inside a container the list of processes can be empty while another container keeps the GPU busy. Its utilisation shows that.
 
 use super::load::{BUSY_PCT, SET_BY_SOMEONE};
-use super::{Context, Gate, Patience, Seen, absent};
+use super::gate::{Context, Gate, Patience, absent};
+use super::readings::Readings;
 use sparkbench_model::Finding;
 
 /// The gate.
@@ -29,7 +30,7 @@ impl Gate for GpuClocks {
         Patience::Settles
     }
 
-    fn look(&self, ctx: &Context<'_>, seen: &Seen) -> Finding {
+    fn look(&self, ctx: &Context<'_>, seen: &Readings) -> Finding {
         let gpu = match seen.gpu(self) {
             Ok(gpu) => gpu,
             Err(finding) => return finding,

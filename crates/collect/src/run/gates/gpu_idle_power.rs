@@ -5,7 +5,8 @@
 //!
 //! An idle GB10 draws 3 to 11 W, an idle H200 about 76 W. No limit fits all, so the suite sets one or none.
 
-use super::{Context, Gate, Patience, Seen, unlimited};
+use super::gate::{Context, Gate, Patience, unlimited};
+use super::readings::Readings;
 use sparkbench_model::Finding;
 
 /// The gate.
@@ -24,7 +25,7 @@ impl Gate for GpuIdlePower {
         Patience::Waits
     }
 
-    fn look(&self, ctx: &Context<'_>, seen: &Seen) -> Finding {
+    fn look(&self, ctx: &Context<'_>, seen: &Readings) -> Finding {
         let watts = match seen.gpu_field(self, "power draw", |gpu| gpu.power_w) {
             Ok(watts) => watts,
             Err(finding) => return finding,

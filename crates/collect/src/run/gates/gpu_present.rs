@@ -3,7 +3,8 @@
 //! In:  the result of opening the driver.  Out: the gate `gpu-present`, the advice `gpu-persistence`.
 //! Not here: a GPU that was there and is gone (see `nvml_lost`).
 
-use super::{Context, Gate, Seen, absent};
+use super::gate::{Context, Gate, absent};
+use super::readings::Readings;
 use sparkbench_model::Finding;
 
 /// The gate.
@@ -21,7 +22,7 @@ impl Gate for GpuPresent {
         true
     }
 
-    fn look(&self, ctx: &Context<'_>, seen: &Seen) -> Finding {
+    fn look(&self, ctx: &Context<'_>, seen: &Readings) -> Finding {
         if ctx.gpu.is_none() {
             return if ctx.gates.gpu_required && ctx.needs_gpu {
                 Finding::refused(self.name(), short(ctx.no_gpu), REMEDY).limit("a GPU that can be read")
@@ -60,7 +61,7 @@ impl Gate for Persistence {
         true
     }
 
-    fn look(&self, _ctx: &Context<'_>, seen: &Seen) -> Finding {
+    fn look(&self, _ctx: &Context<'_>, seen: &Readings) -> Finding {
         match (seen.gpu(self), seen.identity.persistence) {
             (Err(finding), _) => finding,
             (Ok(_), Some(true)) => Finding::passed(self.name(), "on"),

@@ -5,7 +5,8 @@
 
 use std::sync::PoisonError;
 
-use super::{Context, Gate, Patience, Seen, absent};
+use super::gate::{Context, Gate, Patience, absent};
+use super::readings::Readings;
 use sparkbench_host::gpu::GpuProcess;
 use sparkbench_model::Finding;
 
@@ -28,7 +29,7 @@ impl Gate for GpuProcesses {
         Patience::Settles
     }
 
-    fn look(&self, ctx: &Context<'_>, seen: &Seen) -> Finding {
+    fn look(&self, ctx: &Context<'_>, seen: &Readings) -> Finding {
         if let Err(finding) = seen.gpu(self) {
             return finding;
         }

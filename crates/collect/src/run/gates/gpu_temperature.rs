@@ -6,7 +6,8 @@
 //! The limit of the published study was 45 C. A limit of "idle + 5 C" holds the starts closer together. `check` shows the temperature of the
 //! idle GPU, and that plus 5 goes into `gpu_temp_max_c`.
 
-use super::{Context, Gate, Patience, Seen, unlimited};
+use super::gate::{Context, Gate, Patience, unlimited};
+use super::readings::Readings;
 use sparkbench_model::Finding;
 
 /// The gate.
@@ -25,7 +26,7 @@ impl Gate for GpuTemperature {
         Patience::Waits
     }
 
-    fn look(&self, ctx: &Context<'_>, seen: &Seen) -> Finding {
+    fn look(&self, ctx: &Context<'_>, seen: &Readings) -> Finding {
         let celsius = match seen.gpu_field(self, "temperature", |gpu| gpu.temp_c) {
             Ok(celsius) => celsius,
             Err(finding) => return finding,

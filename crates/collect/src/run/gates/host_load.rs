@@ -3,7 +3,8 @@
 //! In:  the load average over one minute and the number of cores.  Out: the gate `host-load`, which waits.
 //! Not here: its cause.
 
-use super::{Context, Gate, Patience, Seen, absent, unlimited};
+use super::gate::{Context, Gate, Patience, absent, unlimited};
+use super::readings::Readings;
 use sparkbench_model::Finding;
 
 /// The gate.
@@ -18,7 +19,7 @@ impl Gate for HostLoad {
         Patience::Waits
     }
 
-    fn look(&self, ctx: &Context<'_>, seen: &Seen) -> Finding {
+    fn look(&self, ctx: &Context<'_>, seen: &Readings) -> Finding {
         let (Some(load), Some(cores)) = (seen.host.load_1m, seen.cores) else {
             return absent(
                 self,

@@ -3,7 +3,8 @@
 //! In:  an attempt to open the log.  Out: the gate `kernel-log`.
 //! Not here: what the messages say (see `watchdog`).
 
-use super::{Context, Gate, Seen};
+use super::gate::{Context, Gate};
+use super::readings::Readings;
 use sparkbench_model::Finding;
 
 /// The gate.
@@ -14,7 +15,7 @@ impl Gate for KernelLog {
         "kernel-log"
     }
 
-    fn look(&self, ctx: &Context<'_>, _seen: &Seen) -> Finding {
+    fn look(&self, ctx: &Context<'_>, _seen: &Readings) -> Finding {
         match ctx.host.kernel_log() {
             Ok(_) => Finding::passed(self.name(), "can be read"),
             Err(cause) => Finding::warned(

@@ -7,7 +7,8 @@
 //! `MemFree`, which does not. On a GB10, 60 GiB of freshly written file took it from 103 to 42 GiB while `MemAvailable` did not change.
 //! Source: unslothai/unsloth pull request 10704.
 
-use super::{Context, Gate, Patience, Seen, absent, unlimited};
+use super::gate::{Context, Gate, Patience, absent, unlimited};
+use super::readings::Readings;
 use sparkbench_model::Finding;
 
 /// The gate.
@@ -25,7 +26,7 @@ impl Gate for MemoryAvailable {
         Patience::Settles
     }
 
-    fn look(&self, ctx: &Context<'_>, seen: &Seen) -> Finding {
+    fn look(&self, ctx: &Context<'_>, seen: &Readings) -> Finding {
         let host = &seen.host;
         let Some(available) = host.memory_available_mib.map(|mib| mib / MIB_PER_GIB) else {
             return absent(

@@ -3,7 +3,9 @@
 //! In:  the reading of the GPU, or the complaint in its place.  Out: the gate `nvml-lost`.
 //! Not here: what the complaints mean (see `lost`).
 
-use super::{Context, Gate, Patience, Seen, absent, lost};
+use super::gate::{Context, Gate, Patience, absent};
+use super::readings::Readings;
+use super::lost;
 use sparkbench_model::Finding;
 
 /// The gate.
@@ -23,7 +25,7 @@ impl Gate for NvmlLost {
         Patience::Settles
     }
 
-    fn look(&self, ctx: &Context<'_>, seen: &Seen) -> Finding {
+    fn look(&self, ctx: &Context<'_>, seen: &Readings) -> Finding {
         if seen.gpu.is_some() {
             return Finding::passed(self.name(), "the driver answers");
         }

@@ -10,8 +10,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::readings::machine;
-use super::{Context, Gate, Seen, absent};
+use super::gate::{Context, Gate, absent};
+use super::readings::{Readings, machine};
 use sparkbench_host::Question;
 use sparkbench_host::sample::HostSample;
 use sparkbench_model::Finding;
@@ -39,7 +39,7 @@ impl Gate for PageCacheState {
         "page-cache"
     }
 
-    fn look(&self, ctx: &Context<'_>, seen: &Seen) -> Finding {
+    fn look(&self, ctx: &Context<'_>, seen: &Readings) -> Finding {
         let Some(cached) = cached_gib(&seen.host) else {
             return absent(self, "/proc/meminfo cannot be read", "run where /proc is mounted");
         };
@@ -67,7 +67,7 @@ impl Gate for PageCacheState {
         .value(cached, "GiB")
     }
 
-    fn act(&self, ctx: &Context<'_>, seen: &Seen) -> Option<Finding> {
+    fn act(&self, ctx: &Context<'_>, seen: &Readings) -> Option<Finding> {
         if ctx.gates.page_cache == PageCache::Keep {
             return None;
         }
@@ -75,7 +75,7 @@ impl Gate for PageCacheState {
     }
 }
 
-fn drop_it(gate: &PageCacheState, ctx: &Context<'_>, seen: &Seen) -> Finding {
+fn drop_it(gate: &PageCacheState, ctx: &Context<'_>, seen: &Readings) -> Finding {
     let before = cached_gib(&seen.host);
     // Dirty pages cannot be dropped, so they are written back first.
     match ctx.host.ask(&Question::new(["sync"]).within(SYNC_LIMIT)) {

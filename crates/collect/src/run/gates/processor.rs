@@ -6,7 +6,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::{Context, Gate, Seen, absent};
+use super::gate::{Context, Gate, absent};
+use super::readings::Readings;
 use sparkbench_model::Finding;
 
 /// Advice: the frequency governor of every core.
@@ -19,7 +20,7 @@ impl Gate for Governor {
         "cpu-governor"
     }
 
-    fn look(&self, ctx: &Context<'_>, _seen: &Seen) -> Finding {
+    fn look(&self, ctx: &Context<'_>, _seen: &Readings) -> Finding {
         let cores: Vec<PathBuf> = ctx
             .host
             .list(Path::new(CORES))
@@ -73,7 +74,7 @@ impl Gate for HugePages {
         "huge-pages"
     }
 
-    fn look(&self, ctx: &Context<'_>, _seen: &Seen) -> Finding {
+    fn look(&self, ctx: &Context<'_>, _seen: &Readings) -> Finding {
         let text = ctx.host.read(Path::new(HUGE_PAGES)).unwrap_or_default();
         // The kernel marks the choice: `always [madvise] never`.
         match text.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {

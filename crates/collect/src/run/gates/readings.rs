@@ -1,12 +1,12 @@
 //! Readings that all gates share: the GPU, memory, load.
 //!
-//! In:  a [`Context`].  Out: [`Seen`].
+//! In:  a [`Context`].  Out: [`Readings`].
 //! Not here: limits.
 
 use std::path::Path;
 use std::sync::PoisonError;
 
-use super::{Context, Gate, absent};
+use super::gate::{Context, Gate, absent};
 use sparkbench_host::gpu::{GpuIdentity, GpuSample};
 use sparkbench_host::sample::HostSample;
 use sparkbench_host::{Host, cpu, memory};
@@ -14,7 +14,7 @@ use sparkbench_model::Finding;
 
 /// One moment of the machine.
 #[derive(Debug, Clone, Default)]
-pub struct Seen {
+pub struct Readings {
     /// The GPU. Else why not.
     pub gpu: Option<GpuSample>,
     /// Why there is no reading of the GPU. Empty when there is.
@@ -27,7 +27,7 @@ pub struct Seen {
     pub cores: Option<u32>,
 }
 
-impl Seen {
+impl Readings {
     /// Takes the readings. What cannot be read is absent.
     pub fn take(ctx: &Context<'_>) -> Self {
         let mut seen = Self { no_gpu: ctx.no_gpu.to_owned(), ..Self::default() };

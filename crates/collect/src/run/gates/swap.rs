@@ -3,7 +3,8 @@
 //! In:  `/proc/meminfo`.  Out: the gate `swap`.
 //! Not here: swapping during a run (see `watchdog`).
 
-use super::{Context, Gate, Seen, absent, unlimited};
+use super::gate::{Context, Gate, absent, unlimited};
+use super::readings::Readings;
 use sparkbench_model::Finding;
 
 /// The gate.
@@ -14,7 +15,7 @@ impl Gate for Swap {
         "swap"
     }
 
-    fn look(&self, ctx: &Context<'_>, seen: &Seen) -> Finding {
+    fn look(&self, ctx: &Context<'_>, seen: &Readings) -> Finding {
         let Some(used) = seen.host.swap_used_mib.map(|mib| mib / 1024.0) else {
             return absent(self, "/proc/meminfo has no SwapTotal and SwapFree", "run where /proc is mounted");
         };

@@ -3,7 +3,8 @@
 //! In:  the driver's reasons of lower clocks.  Out: the gate `thermal-throttle`, which waits.
 //! Not here: throttling during a run (see `watchdog`).
 
-use super::{Context, Gate, Patience, Seen, absent};
+use super::gate::{Context, Gate, Patience, absent};
+use super::readings::Readings;
 use sparkbench_host::gpu::THROTTLE_LIMITS;
 use sparkbench_model::Finding;
 
@@ -26,7 +27,7 @@ impl Gate for ThermalThrottle {
         Patience::Waits
     }
 
-    fn look(&self, _ctx: &Context<'_>, seen: &Seen) -> Finding {
+    fn look(&self, _ctx: &Context<'_>, seen: &Readings) -> Finding {
         let bits = match seen.gpu(self) {
             Ok(gpu) => gpu.throttle_bits,
             Err(finding) => return finding,

@@ -6,7 +6,7 @@
 //! A stuck DGX Spark shows P0, 96 % in use, a cool chip and no reason of lower clocks. It runs at a third of its speed (see the gate
 //! `gpu-clock-probe`). It can also come and go within half an hour, so it is looked for during every run.
 
-use super::{Moment, Start, Watchdog, absent};
+use super::kind::{Moment, Start, Watchdog, absent};
 use crate::run::Row;
 use crate::run::gates::load::{LOADED_PCT, SET_BY_SOMEONE, STUCK_MHZ, STUCK_W, UNSTICK, is_spark};
 use sparkbench_host::gpu::{GpuSample, THROTTLE_LIMITS};

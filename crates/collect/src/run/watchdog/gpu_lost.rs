@@ -5,7 +5,7 @@
 
 use std::sync::TryLockError;
 
-use super::{Moment, Start, Watchdog, absent};
+use super::kind::{Moment, Start, Watchdog, absent};
 use crate::run::gates::load::BUSY_PCT;
 use crate::run::gates::lost;
 use sparkbench_model::Finding;

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::xid::{Xid, pci};
-use super::{Moment, Start, Watchdog, absent};
+use super::kind::{Moment, Start, Watchdog, absent};
 use sparkbench_host::Lines;
 use sparkbench_model::Finding;
 

@@ -7,7 +7,7 @@
 //! NV_ERR_NO_MEMORY, and only cutting the power helps. So the floor is checked at every tick, not only with each sample. Source:
 //! NVIDIA/open-gpu-kernel-modules issue 1358.
 
-use super::{Moment, Start, Watchdog, absent};
+use super::kind::{Moment, Start, Watchdog, absent};
 use sparkbench_host::sample::HostSample;
 use sparkbench_host::{Host, memory};
 use sparkbench_model::Finding;

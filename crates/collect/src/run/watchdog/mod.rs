@@ -11,6 +11,7 @@
 mod clocks;
 mod gpu_lost;
 mod kernel;
+mod kind;
 mod memory;
 mod throttle;
 mod time_limit;
@@ -20,61 +21,28 @@ mod xid;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use self::kind::{Moment, Start, Watchdog, WatchdogKind};
 use crate::run::Row;
 use sparkbench_host::Host;
-use sparkbench_host::gpu::{Gpu, GpuIdentity};
-use sparkbench_model::{Finding, Level};
+use sparkbench_host::gpu::Gpu;
+use sparkbench_model::Finding;
 use sparkbench_plan::Watchdogs;
 
 /// Every watchdog, in the order in which they are asked, shown and archived.
-pub(crate) static WATCHDOGS: &[Kind] = &[
-    Kind { name: "memory-floor", make: memory::floor },
-    Kind { name: "time-limit", make: time_limit::limit },
-    Kind { name: "driver-faults", make: kernel::faults },
-    Kind { name: "gpu-lost", make: gpu_lost::lost },
-    Kind { name: "stuck-clock", make: clocks::stuck },
-    Kind { name: "clock-sag", make: clocks::sag },
-    Kind { name: "throttle-reasons", make: throttle::reasons },
-    Kind { name: "throttle-time", make: throttle::counters },
-    Kind { name: "swap-activity", make: memory::swapping },
-    Kind { name: "memory-pressure", make: memory::pressure },
-    Kind { name: "out-of-memory-kills", make: tree::kills },
-    Kind { name: "cpu-throttled", make: tree::throttled },
+pub(crate) static WATCHDOGS: &[WatchdogKind] = &[
+    WatchdogKind { name: "memory-floor", make: memory::floor },
+    WatchdogKind { name: "time-limit", make: time_limit::limit },
+    WatchdogKind { name: "driver-faults", make: kernel::faults },
+    WatchdogKind { name: "gpu-lost", make: gpu_lost::lost },
+    WatchdogKind { name: "stuck-clock", make: clocks::stuck },
+    WatchdogKind { name: "clock-sag", make: clocks::sag },
+    WatchdogKind { name: "throttle-reasons", make: throttle::reasons },
+    WatchdogKind { name: "throttle-time", make: throttle::counters },
+    WatchdogKind { name: "swap-activity", make: memory::swapping },
+    WatchdogKind { name: "memory-pressure", make: memory::pressure },
+    WatchdogKind { name: "out-of-memory-kills", make: tree::kills },
+    WatchdogKind { name: "cpu-throttled", make: tree::throttled },
 ];
-
-/// A kind of watchdog.
-pub(crate) struct Kind {
-    /// Stable name, as in the archive.
-    pub name: &'static str,
-    /// Made at the start of a run.
-    make: fn(&Start<'_>) -> Box<dyn Watchdog>,
-}
-
-/// Input of a watchdog at the start.
-struct Start<'a> {
-    host: &'a dyn Host,
-    gpu: Option<&'a Mutex<Box<dyn Gpu>>>,
-    identity: &'a GpuIdentity,
-    settings: &'a Watchdogs,
-}
-
-/// Its input each time, and at the end.
-struct Moment<'a> {
-    host: &'a dyn Host,
-    gpu: Option<&'a Mutex<Box<dyn Gpu>>>,
-    /// Lines of telemetry since the last time, in order.
-    rows: &'a [Row],
-    /// Since the start, seconds.
-    passed_s: f64,
-}
-
-/// One watchdog of one run.
-trait Watchdog: Send {
-    /// Looks. A finding ends the run now.
-    fn tick(&mut self, now: &Moment<'_>) -> Option<Finding>;
-    /// Its finding. Not asked for when it ended the run.
-    fn end(&mut self, now: &Moment<'_>) -> Finding;
-}
 
 /// The watchdogs of one run.
 pub(crate) struct Watch {
@@ -134,11 +102,6 @@ impl Watch {
         }
         findings
     }
-}
-
-/// Nothing could be read, or no limit is set: why, and what to do to have it.
-fn absent(name: &str, why: impl Into<String>, remedy: impl Into<String>) -> Finding {
-    Finding { level: Level::NotAvailable, ..Finding::warned(name, why, remedy) }
 }
 
 #[cfg(test)]

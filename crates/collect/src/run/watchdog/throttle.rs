@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
-use super::{Moment, Start, Watchdog, absent};
+use super::kind::{Moment, Start, Watchdog, absent};
 use sparkbench_host::gpu::THROTTLE_LIMITS;
 use sparkbench_model::Finding;
 

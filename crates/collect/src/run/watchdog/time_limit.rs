@@ -3,7 +3,7 @@
 //! In:  the monotonic clock.  Out: the watchdog `time-limit`, which ends the run.
 //! Not here: how it is ended.
 
-use super::{Moment, Start, Watchdog};
+use super::kind::{Moment, Start, Watchdog};
 use sparkbench_model::Finding;
 
 const NAME: &str = "time-limit";

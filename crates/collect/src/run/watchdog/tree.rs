@@ -6,7 +6,7 @@
 //! A control group does not count memory that the GPU takes from a shared host. A limit neither stops it nor shows it. Source:
 //! model-serving-minefield issue 57.
 
-use super::{Moment, Start, Watchdog, absent};
+use super::kind::{Moment, Start, Watchdog, absent};
 use sparkbench_host::sample::TreeSample;
 use sparkbench_model::Finding;
 
