@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn the_options_are_those_that_the_workload_gives() {
-        use sparkbench_collect::workload::{Cell, Kind as _, Placement, gpu_probe};
+        use sparkbench_collect::workload::{Cell, Placement, WorkloadKind as _, gpu_probe};
         use sparkbench_plan::{Faults, Model, Settings};
         let (model, program) = (Model::default(), Path::new("/w/sparkbench"));
         for text in ["", "quick = true", "precisions = [\"tf32\"]\nsizes = [64]"] {

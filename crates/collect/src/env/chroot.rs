@@ -8,9 +8,11 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
+use super::kind::{Environment, EnvironmentKind, Examined, Invocation};
+use super::place::{Place, WORK_INSIDE, job_of};
 use super::points::{self, Points};
 use super::root::RootFolder;
-use super::{Environment, Examined, Invocation, Kind, Place, WORK_INSIDE, checks, job_of, variables};
+use super::{checks, variables};
 use sparkbench_host::{Ended, Host, Job, Launched, Mount, Root};
 use sparkbench_model::Finding;
 use sparkbench_plan::Reader;
@@ -19,7 +21,7 @@ use sparkbench_text::error::Error;
 /// The kind.
 pub(super) struct Chroot;
 
-impl Kind for Chroot {
+impl EnvironmentKind for Chroot {
     fn name(&self) -> &'static str {
         "chroot"
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::below;
+use super::place::below;
 use sparkbench_host::Host;
 
 /// Distinguishes one state of a root from another without reading all of it.

@@ -36,9 +36,9 @@ pub(super) struct File {
     pub at: PathBuf,
 }
 
-/// Findings, and the source of the list.
+/// The driver's libraries, and the source of the list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct DriverFiles {
     /// Sorted by their path inside, no path twice.
     pub files: Vec<File>,
     /// For people and the archive.
@@ -56,12 +56,12 @@ impl Libraries {
     }
 
     /// The files. Nothing when the machine has no driver.
-    pub(super) fn find(&self, host: &dyn Host) -> Found {
+    pub(super) fn find(&self, host: &dyn Host) -> DriverFiles {
         match self {
-            Self::None => Found { files: Vec::new(), source: "none, as the suite asks".to_owned() },
+            Self::None => DriverFiles { files: Vec::new(), source: "none, as the suite asks".to_owned() },
             Self::List(paths) => {
                 let files = paths.iter().map(|path| File { from: path.clone(), at: path.clone() }).collect();
-                Found { files, source: "listed in the suite".to_owned() }
+                DriverFiles { files, source: "listed in the suite".to_owned() }
             }
             Self::Auto => auto(host),
         }
@@ -129,7 +129,7 @@ fn word_or_list(settings: &mut Reader<'_>, key: &'static str) -> WordOrList {
     WordOrList::List(paths)
 }
 
-fn auto(host: &dyn Host) -> Found {
+fn auto(host: &dyn Host) -> DriverFiles {
     for path in CDI {
         if let Ok(text) = host.read(Path::new(path)) {
             let mut files: BTreeSet<File> = cdi(&text).into_iter().collect();
@@ -146,16 +146,18 @@ fn auto(host: &dyn Host) -> Found {
             let files = linker(&answer.text()).into_iter().map(|path| File { from: path.clone(), at: path }).collect();
             found(files, "the linker's cache (ldconfig -p), because no CDI description was found".to_owned())
         }
-        Ok(answer) => Found { files: Vec::new(), source: format!("nothing: ldconfig -p: {}", answer.complaint()) },
-        Err(error) => Found { files: Vec::new(), source: format!("nothing: ldconfig -p: {error}") },
+        Ok(answer) => {
+            DriverFiles { files: Vec::new(), source: format!("nothing: ldconfig -p: {}", answer.complaint()) }
+        }
+        Err(error) => DriverFiles { files: Vec::new(), source: format!("nothing: ldconfig -p: {error}") },
     }
 }
 
-fn found(files: BTreeSet<File>, source: String) -> Found {
+fn found(files: BTreeSet<File>, source: String) -> DriverFiles {
     let mut inside = BTreeSet::new();
     let files: Vec<File> = files.into_iter().filter(|file| inside.insert(file.at.clone())).collect();
     let source = if files.is_empty() { format!("no library of the driver in {source}") } else { source };
-    Found { files, source }
+    DriverFiles { files, source }
 }
 
 /// Pairs of `hostPath` and `containerPath` below the `mounts` of a CDI description.

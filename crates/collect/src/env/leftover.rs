@@ -8,7 +8,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Place;
+use super::place::Place;
 use sparkbench_host::{Host, Question};
 use sparkbench_text::error::{Error, Kind};
 

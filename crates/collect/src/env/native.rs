@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use super::checks;
+use super::kind::{Environment, EnvironmentKind, Examined, Invocation};
+use super::place::{Place, job_of};
 use super::variables::{self, Inherit};
-use super::{Environment, Examined, Invocation, Kind, Place, checks, job_of};
 use sparkbench_archive::shown;
 use sparkbench_host::{Ended, Host, Job, Launched};
 use sparkbench_model::Finding;
@@ -19,9 +21,9 @@ use sparkbench_text::error::Error;
 /// The kind.
 pub(super) struct Native;
 
-impl Kind for Native {
+impl EnvironmentKind for Native {
     fn name(&self) -> &'static str {
-        super::NATIVE
+        super::kind::NATIVE
     }
 
     fn read(&self, settings: &mut Reader<'_>, folder: &Path) -> Option<Box<dyn Environment>> {

@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-use super::below;
+use super::place::below;
 use sparkbench_host::{Host, Question};
 use sparkbench_text::error::{Error, Kind};
 

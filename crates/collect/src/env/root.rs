@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use super::contents::{self, Contents};
 use super::driver::{File, Libraries};
-use super::{WORK_INSIDE, checks, variables};
+use super::place::WORK_INSIDE;
+use super::{checks, variables};
 use sparkbench_archive as archive;
 use sparkbench_archive::manifest::CheckWire;
 use sparkbench_host::Host;

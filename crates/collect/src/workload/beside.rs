@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::Outcome;
+use super::outcome::Outcome;
 use crate::env::Place;
 use sparkbench_archive::disk;
 use sparkbench_archive::manifest::{ReportWire, WindowWire};

@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::assets::Assets;
+use super::cell::Cell;
 use super::examine::Read;
 use super::expect::{self, Expect, ReportSetting};
+use super::kind::{Workload, WorkloadKind};
+use super::outcome::Outcome;
 use super::template::Template;
-use super::{Cell, Kind, Outcome, Workload};
 use crate::env::Invocation;
 use sparkbench_archive::FileName;
 use sparkbench_archive::manifest::SeenWire;
@@ -39,7 +41,7 @@ struct Command {
     expected_s: Option<f64>,
 }
 
-impl Kind for CommandKind {
+impl WorkloadKind for CommandKind {
     fn name(&self) -> &'static str {
         "command"
     }

@@ -11,7 +11,7 @@ use std::io::BufReader;
 use std::path::Path;
 
 use super::expect::{Expect, ReportSetting};
-use super::{Outcome, WORK_FOLDER};
+use super::outcome::{Outcome, WORK_FOLDER};
 use sparkbench_archive::disk;
 use sparkbench_archive::manifest::{CheckWire, SeenWire};
 use sparkbench_ingest::reports::{self, ReportPart, RunReport};

@@ -12,7 +12,7 @@ use sparkbench_ingest::reports;
 use sparkbench_model::Metric;
 use sparkbench_plan::Reader;
 
-use super::WORK_FOLDER;
+use super::outcome::WORK_FOLDER;
 
 /// A report file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,11 +11,13 @@ use std::path::Path;
 
 use serde_json::json;
 
+use super::cell::Cell;
 use super::command::{self, EXPECTED_MAX_S};
 use super::examine::{Read, data_type};
 use super::expect::{Expect, ReportSetting};
+use super::kind::{Workload, WorkloadKind};
+use super::outcome::Outcome;
 use super::template::Template;
-use super::{Cell, Kind, Outcome, Workload};
 use crate::env::Invocation;
 use sparkbench_archive::FileName;
 use sparkbench_archive::manifest::SeenWire;
@@ -83,7 +85,7 @@ struct Python {
     expected_s: Option<f64>,
 }
 
-impl Kind for PythonKind {
+impl WorkloadKind for PythonKind {
     fn name(&self) -> &'static str {
         "python"
     }

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::Cell;
+use super::cell::Cell;
 use sparkbench_archive::shown;
 use sparkbench_plan::{Model, Reader};
 use sparkbench_text::error::{Error, Kind, Place};
@@ -204,7 +204,7 @@ fn written(place: &str, path: &Path) -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::Placement;
+    use crate::workload::placement::Placement;
 
     fn fill(text: &str, model: &Model) -> Result<String, Error> {
         let cell = Cell {

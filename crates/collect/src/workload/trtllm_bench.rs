@@ -15,10 +15,12 @@ use std::path::Path;
 
 use self::options::{Dataset, OUTPUTS, REPORT, REQUESTS, Wanted};
 use super::assets::Assets;
+use super::cell::Cell;
 use super::command::{self, EXPECTED_MAX_S};
 use super::expect::ReportSetting;
+use super::kind::{Workload, WorkloadKind};
+use super::outcome::{Outcome, WORK_FOLDER};
 use super::template::Template;
-use super::{Cell, Kind, Outcome, WORK_FOLDER, Workload};
 use crate::env::{Invocation, Place};
 use sparkbench_archive::manifest::SeenWire;
 use sparkbench_archive::{FileName, disk};
@@ -63,7 +65,7 @@ struct TrtllmBench {
     expected_s: Option<f64>,
 }
 
-impl Kind for TrtllmBenchKind {
+impl WorkloadKind for TrtllmBenchKind {
     fn name(&self) -> &'static str {
         "trtllm-bench"
     }

@@ -27,9 +27,10 @@ use serde_json::{Value, json};
 use self::client::{COPY_LIMIT, Client, reason};
 use self::figures::Figures;
 use self::image::{Image, Reference};
+use super::kind::{Environment, EnvironmentKind, Examined, Invocation};
+use super::place::{Place, WORK_INSIDE, job_of};
 use super::seen::{self, Seen};
 use super::variables::{self, PassedVariables};
-use super::{Environment, Examined, Invocation, Kind, Place, WORK_INSIDE, job_of};
 use sparkbench_host::{Ended, Host, Job, Launched, Question};
 use sparkbench_model::Finding;
 use sparkbench_plan::Reader;
@@ -47,7 +48,7 @@ pub(super) struct Docker;
 /// The kind `podman`, which is asked in the same words.
 pub(super) struct Podman;
 
-impl Kind for Docker {
+impl EnvironmentKind for Docker {
     fn name(&self) -> &'static str {
         "docker"
     }
@@ -57,7 +58,7 @@ impl Kind for Docker {
     }
 }
 
-impl Kind for Podman {
+impl EnvironmentKind for Podman {
     fn name(&self) -> &'static str {
         "podman"
     }

@@ -19,14 +19,16 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
+use super::checks;
 use super::chroot::{contents_at_start, needs_root};
 use super::driver::Devices;
+use super::kind::{Environment, EnvironmentKind, Examined, Invocation};
 use super::leftover;
+use super::place::{Place, WORK_INSIDE, job_of};
 use super::points::{self, Points};
 use super::root::RootFolder;
 use super::seen::{self, Seen};
 use super::variables::{self, PassedVariables};
-use super::{Environment, Examined, Invocation, Kind, Place, WORK_INSIDE, checks, job_of};
 use sparkbench_archive::shown;
 use sparkbench_host::{Ended, Host, Job, Launched, MARKER, Question};
 use sparkbench_model::Finding;
@@ -36,7 +38,7 @@ use sparkbench_text::error::Error;
 /// The kind.
 pub(super) struct Nspawn;
 
-impl Kind for Nspawn {
+impl EnvironmentKind for Nspawn {
     fn name(&self) -> &'static str {
         "nspawn"
     }

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::load::{HEALTHY_W, LOADED_PCT, STUCK_MHZ, STUCK_W, UNSTICK, is_spark};
 use super::gate::{Context, Gate, absent};
+use super::load::{HEALTHY_W, LOADED_PCT, STUCK_MHZ, STUCK_W, UNSTICK, is_spark};
 use super::readings::Readings;
 use sparkbench_host::Question;
 use sparkbench_model::Finding;

@@ -5,8 +5,8 @@
 //!
 //! Inside a container the list of processes can be empty while another container keeps the GPU busy. Its utilisation shows that.
 
-use super::load::{BUSY_PCT, SET_BY_SOMEONE};
 use super::gate::{Context, Gate, Patience, absent};
+use super::load::{BUSY_PCT, SET_BY_SOMEONE};
 use super::readings::Readings;
 use sparkbench_model::Finding;
 

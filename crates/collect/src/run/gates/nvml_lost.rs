@@ -4,8 +4,8 @@
 //! Not here: what the complaints mean (see `lost`).
 
 use super::gate::{Context, Gate, Patience, absent};
-use super::readings::Readings;
 use super::lost;
+use super::readings::Readings;
 use sparkbench_model::Finding;
 
 /// The gate.

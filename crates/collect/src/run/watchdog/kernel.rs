@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
-use super::xid::{Xid, pci};
 use super::kind::{Moment, Start, Watchdog, absent};
+use super::xid::{Xid, pci};
 use sparkbench_host::Lines;
 use sparkbench_model::Finding;
 

@@ -9,13 +9,15 @@ use serde_json::Value;
 
 use super::plan::{ITERATIONS, MOST_ITERATIONS, MOST_SIZE, ProbePlan};
 use crate::env::Invocation;
-use crate::workload::{Cell, Kind, Outcome, Workload, report_path};
+use crate::workload::cell::Cell;
+use crate::workload::kind::{Workload, WorkloadKind};
+use crate::workload::outcome::{Outcome, report_path};
 use sparkbench_archive::manifest::{CheckWire, ReportWire, SeenWire};
 use sparkbench_archive::{FileName, disk};
 use sparkbench_host::cuda::Precision;
 use sparkbench_ingest::reports;
 use sparkbench_plan::Reader;
-use sparkbench_text::error::{Error, Kind as ErrorKind};
+use sparkbench_text::error::{Error, Kind};
 
 /// File that the program leaves in the run's own folder.
 const FILE: &str = "result.json";
@@ -27,7 +29,7 @@ const MOST_BYTES: u64 = 64 << 20;
 /// The kind.
 pub struct GpuProbe;
 
-impl Kind for GpuProbe {
+impl WorkloadKind for GpuProbe {
     fn name(&self) -> &'static str {
         "gpu-probe"
     }
@@ -167,7 +169,7 @@ impl Workload for Probe {
 
     fn measure(&self, cell: &Cell<'_>, work: &Path) -> Result<Invocation, Error> {
         let program = cell.own_program.ok_or_else(|| {
-            Error::new(ErrorKind::Workload, "gpu-probe runs this very program, and its file could not be found")
+            Error::new(Kind::Workload, "gpu-probe runs this very program, and its file could not be found")
                 .hint("start sparkbench by its full path, from a file that still exists")
         })?;
         let mut argv = vec![program.to_string_lossy().into_owned()];

@@ -1,7 +1,7 @@
 //! Tests of the workload: settings, command line, and the reading of its file.
 
 use super::*;
-use crate::workload::Placement;
+use crate::workload::placement::Placement;
 use serde_json::json;
 use sparkbench_plan::{Faults, Model, Settings};
 use toml::de::DeTable;

@@ -5,7 +5,7 @@
 
 use super::operand;
 use super::plan::{self, GEMV_ROWS, Part, ProbePlan, buffer_values, room, too_large};
-use super::report::{Check, Measured, Outcome, PartResult, Report};
+use super::report::{Check, Measured, PartOutcome, PartResult, Report};
 use sparkbench_host::cuda::{Device, Precision, Task, Timed};
 use sparkbench_host::gpu::GpuSample;
 use sparkbench_text::error::{Error, Kind};
@@ -48,13 +48,13 @@ pub fn probe(device: &mut dyn Device, plan: &ProbePlan, around: &mut ProbeContex
         let Some((_, a, b)) = &pools else { continue };
         let space = device.memory().map(|memory| room(device.facts(), memory, (around.available)()));
         let outcome = match space.map(|space| job(*part, space, a, b)) {
-            Err(error) => Outcome::Failed(error.in_short()),
-            Ok(Err(why)) => Outcome::Skipped(why),
+            Err(error) => PartOutcome::Failed(error.in_short()),
+            Ok(Err(why)) => PartOutcome::Skipped(why),
             Ok(Ok(job)) => {
                 (around.news)(&job.name);
                 match measure(device, &job, plan, around) {
-                    Ok(measured) => Outcome::Measured(Box::new(measured)),
-                    Err(error) => Outcome::Failed(error.in_short()),
+                    Ok(measured) => PartOutcome::Measured(Box::new(measured)),
+                    Err(error) => PartOutcome::Failed(error.in_short()),
                 }
             }
         };

@@ -209,7 +209,7 @@ fn a_stuck_clock_is_told_from_a_healthy_gpu_by_a_large_product_alone() {
         };
         let part = Part::Gemm { precision: Precision::Bf16, n };
         let mut report = Report::new(Fake::new().facts, &ProbePlan::quick());
-        report.results.push(PartResult { part, outcome: Outcome::Measured(Box::new(measured)) });
+        report.results.push(PartResult { part, outcome: PartOutcome::Measured(Box::new(measured)) });
         report
     };
     assert_eq!(at(8192, 91.6).health().unwrap().state, "healthy");

@@ -63,7 +63,7 @@ impl Measured {
 
 /// How a part ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub enum PartOutcome {
     /// With times.
     Measured(Box<Measured>),
     /// It does not fit, and why.
@@ -78,7 +78,7 @@ pub struct PartResult {
     /// The measurements.
     pub part: Part,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: PartOutcome,
 }
 
 impl PartResult {
@@ -103,16 +103,16 @@ impl PartResult {
     /// Why it counts as failed, if it does. A part that does not fit has not failed.
     pub fn fault(&self) -> Option<String> {
         match &self.outcome {
-            Outcome::Measured(measured) => measured.fault(),
-            Outcome::Skipped(_) => None,
-            Outcome::Failed(why) => Some(why.clone()),
+            PartOutcome::Measured(measured) => measured.fault(),
+            PartOutcome::Skipped(_) => None,
+            PartOutcome::Failed(why) => Some(why.clone()),
         }
     }
 
     /// Rate of each interval in its unit. Nothing when it failed or was skipped.
     pub fn rates(&self) -> Option<Vec<f64>> {
         match &self.outcome {
-            Outcome::Measured(measured) if measured.fault().is_none() => {
+            PartOutcome::Measured(measured) if measured.fault().is_none() => {
                 Some(measured.rates().into_iter().map(|rate| rate / self.unit().1).collect())
             }
             _ => None,
@@ -202,11 +202,11 @@ impl Report {
         let mut notes = Vec::new();
         for result in &self.results {
             match &result.outcome {
-                Outcome::Skipped(why) => notes.push(format!("{} skipped: {why}", result.name())),
-                Outcome::Measured(measured) => {
+                PartOutcome::Skipped(why) => notes.push(format!("{} skipped: {why}", result.name())),
+                PartOutcome::Measured(measured) => {
                     notes.extend(measured.marks.iter().map(|mark| format!("{}: {mark}", result.name())));
                 }
-                Outcome::Failed(_) => {}
+                PartOutcome::Failed(_) => {}
             }
         }
         notes.extend(self.faults().into_iter().map(|fault| format!("failed: {fault}")));
@@ -324,9 +324,9 @@ fn part_json(result: &PartResult) -> Value {
     let (unit, _) = result.unit();
     let mut object = json!({"name": result.name(), "unit": unit});
     let fill = match &result.outcome {
-        Outcome::Skipped(why) => json!({"state": "skipped", "reason": why}),
-        Outcome::Failed(why) => json!({"state": "failed", "reason": why}),
-        Outcome::Measured(measured) => {
+        PartOutcome::Skipped(why) => json!({"state": "skipped", "reason": why}),
+        PartOutcome::Failed(why) => json!({"state": "failed", "reason": why}),
+        PartOutcome::Measured(measured) => {
             let per_launch = |seconds: fn(&Timed) -> f64| -> Vec<f64> {
                 measured.timed.iter().map(|t| seconds(t) * 1000.0 / f64::from(t.launches)).collect()
             };
@@ -376,8 +376,8 @@ fn finite(value: f64) -> Option<f64> {
 fn row(result: &PartResult) -> String {
     let name = result.name();
     let measured = match &result.outcome {
-        Outcome::Skipped(_) => return format!("{name:<18} skipped\n"),
-        Outcome::Measured(measured) if measured.fault().is_none() => measured,
+        PartOutcome::Skipped(_) => return format!("{name:<18} skipped\n"),
+        PartOutcome::Measured(measured) if measured.fault().is_none() => measured,
         _ => return format!("{name:<18} failed\n"),
     };
     let rates = describe(&Sample::new(result.rates().unwrap_or_default()), 0.95);

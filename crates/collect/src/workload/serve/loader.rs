@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::LOADS_FOLDER;
 use sparkbench_archive::manifest::{CheckWire, WindowWire};
 use sparkbench_host::Host;
 use sparkbench_load::suite::Planned;
 use sparkbench_text::error::Error;
+
+/// Folder of the loads below the run's, where one start of the server gets several.
+pub(super) const LOADS_FOLDER: &str = "loads";
 
 /// Loads a server. One for the program, others for tests.
 pub trait Loader: Sync {

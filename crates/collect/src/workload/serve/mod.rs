@@ -26,10 +26,12 @@ use std::time::Duration;
 
 use super::assets::Assets;
 use super::beside::Beside;
+use super::cell::Cell;
 use super::command;
 use super::expect::{Expect, ReportSetting};
+use super::kind::{Workload, WorkloadKind};
+use super::outcome::Outcome;
 use super::template::Template;
-use super::{Cell, Kind, Outcome, Workload};
 use crate::env::Invocation;
 use sparkbench_archive::FileName;
 use sparkbench_archive::manifest::{REQUESTS_FILE, SeenWire};
@@ -39,10 +41,10 @@ use sparkbench_host::web::{Tls, Web};
 use sparkbench_load::session::{headers, passes};
 use sparkbench_load::suite::{Planned, Role};
 use sparkbench_plan::{Fault, Model, Reader};
-use sparkbench_text::error::{Error, Kind as ErrorKind};
+use sparkbench_text::error::{Error, Kind};
 
 use attach::Attach;
-use loader::Loader;
+use loader::{LOADS_FOLDER, Loader};
 use ready::Ready;
 
 /// See the module.
@@ -53,9 +55,6 @@ pub struct ServeKind {
 
 /// Places of the templates here, beside the common ones.
 pub const PLACES: &[&str] = &["host", "port", "model", "node.workers", "worker_port"];
-
-/// Folder of the loads below the run's, where one start of the server gets several.
-pub const LOADS_FOLDER: &str = "loads";
 
 /// How long a server that is there before its turn, and would be loaded in its place, has to answer. Where nobody listens, the answer
 /// comes at once.
@@ -87,7 +86,7 @@ struct Serve {
     chosen: Mutex<u16>,
 }
 
-impl Kind for ServeKind {
+impl WorkloadKind for ServeKind {
     fn name(&self) -> &'static str {
         "serve"
     }
@@ -139,7 +138,7 @@ impl Serve {
         let port = match self.port {
             0 => Listener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
                 .and_then(|listener| listener.address())
-                .map_err(|cause| Error::new(ErrorKind::Workload, "there is no free port").because(cause))?
+                .map_err(|cause| Error::new(Kind::Workload, "there is no free port").because(cause))?
                 .port(),
             port => port,
         };
@@ -286,7 +285,7 @@ impl Workload for Serve {
             None => {
                 if web.get("/health", TAKEN).is_ok() {
                     return Err(Error::new(
-                        ErrorKind::Workload,
+                        Kind::Workload,
                         format!("something answers at {} before the server was started", web.base()),
                     )
                     .hint("end it, or give the server another port: port = 0 takes one that is free"));

@@ -8,8 +8,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
-use super::LOADS_FOLDER;
-use super::loader::{Job, Loaded, Loader};
+use super::loader::{Job, LOADS_FOLDER, Loaded, Loader};
 use sparkbench_archive::manifest::WindowWire;
 use sparkbench_load::calibrate::Calibration;
 use sparkbench_load::ranks;

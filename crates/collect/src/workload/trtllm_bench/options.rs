@@ -12,7 +12,7 @@
 use std::path::Path;
 
 use super::help::{Help, Helps};
-use crate::workload::Cell;
+use crate::workload::cell::Cell;
 use crate::workload::template::Template;
 use sparkbench_text::error::{Error, Kind};
 
