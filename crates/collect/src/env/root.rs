@@ -138,7 +138,7 @@ impl RootFolder {
         for bind in self.binds.iter().filter(|bind| !host.exists(&bind.from)) {
             findings.push(Finding::refused(
                 "bind",
-                format!("'{}' does not exist", bind.from.display()),
+                format!("'{}' does not exist", archive::shown(&bind.from)),
                 "make it, or remove it from `binds`",
             ));
         }

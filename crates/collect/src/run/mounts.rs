@@ -223,7 +223,7 @@ pub(super) fn undo_interrupted(host: &dyn Host, archive: &Path, watcher: &dyn Wa
 /// # Errors
 /// Errors of the file system. When something is mounted there that cannot be taken away.
 pub(super) fn remove_folder(host: &dyn Host, folder: &Path) -> Result<(), Error> {
-    let failed = || Error::archive(format!("cannot remove '{}'", folder.display()));
+    let failed = || Error::archive(format!("cannot remove '{}'", shown(folder)));
     if fs::symlink_metadata(folder).is_err_and(|cause| cause.kind() == io::ErrorKind::NotFound) {
         return Ok(());
     }

@@ -20,7 +20,7 @@ use crate::workload::{self, WORK_FOLDER, Workload};
 use sparkbench_archive::journal::Event;
 use sparkbench_archive::manifest::PlannedRun;
 use sparkbench_archive::writer::Extra;
-use sparkbench_archive::{FileName, disk};
+use sparkbench_archive::{FileName, disk, shown};
 use sparkbench_text::error::{Error, Kind};
 use sparkbench_text::slug::slug;
 
@@ -196,14 +196,14 @@ impl Collector<'_> {
             format!("the {} of '{}' failed in '{}'", what.word(), planned.workload, planned.environment),
         )
         .detail(complaint)
-        .hint(format!("read its output in '{}'", self.writer.folder().join(folder).display())))
+        .hint(format!("read its output in '{}'", shown(&self.writer.folder().join(folder)))))
     }
 
     /// A run's part of the probes and preparations in the archive.
     pub(super) fn once_of(&self, planned: &PlannedRun) -> Result<Once, Error> {
         let mut once = Once::default();
         let unreadable = |path: &Path, cause: std::io::Error| {
-            Error::archive(format!("cannot read '{}'", path.display())).because(cause)
+            Error::archive(format!("cannot read '{}'", shown(path))).because(cause)
         };
         if let Some(folder) = self.writer.extra(&What::Probe.of(planned)) {
             let mut text = String::new();
@@ -232,7 +232,7 @@ impl Collector<'_> {
         for name in &once.prepared {
             let to = work.join(name);
             let copied = to.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::copy(from.join(name), &to));
-            copied.map_err(|cause| Error::archive(format!("cannot write '{}'", to.display())).because(cause))?;
+            copied.map_err(|cause| Error::archive(format!("cannot write '{}'", shown(&to))).because(cause))?;
         }
         Ok(())
     }

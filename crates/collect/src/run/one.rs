@@ -24,6 +24,7 @@ use crate::env::{Environment, Examined, Invocation, NATIVE, Place};
 use crate::workload::beside::{Beside, Done, log_tail};
 use crate::workload::{self, Common, Placement, Workload};
 use sparkbench_archive::manifest::{NodeWire, PlannedRun, RUN_SCHEMA, RunWire, SamplerWire, StateWire};
+use sparkbench_archive::shown;
 use sparkbench_host::{Closed, Ended, Host, Job, Launched};
 use sparkbench_model::{Finding, Instant, Level};
 use sparkbench_plan::Model;
@@ -515,7 +516,7 @@ pub(super) fn remove_own_program(work: &Path) -> Result<(), Error> {
     let path = work.join(OWN_PROGRAM);
     match fs::remove_file(&path) {
         Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::archive(format!("cannot remove '{}'", path.display())).because(cause))
+            Err(Error::archive(format!("cannot remove '{}'", shown(&path))).because(cause))
         }
         _ => Ok(()),
     }
@@ -527,7 +528,7 @@ const OWN_PROGRAM: &str = ".sparkbench-program";
 /// The run's own folder, open to whoever the program runs as inside.
 pub(super) fn make_folder(folder: &Path) -> Result<(), Error> {
     fs::create_dir_all(folder)
-        .map_err(|cause| Error::archive(format!("cannot create '{}'", folder.display())).because(cause))
+        .map_err(|cause| Error::archive(format!("cannot create '{}'", shown(folder))).because(cause))
 }
 
 /// A file of a run's folder, with the folders above it. What a program has put in its place is removed first: a link would lead elsewhere,
@@ -542,7 +543,7 @@ pub(super) fn write_asset(folder: &Path, name: impl AsRef<Path>, bytes: &[u8]) -
         }
         fs::File::create_new(&path)?.write_all(bytes)
     };
-    written().map_err(|cause| Error::archive(format!("cannot write '{}'", path.display())).because(cause))
+    written().map_err(|cause| Error::archive(format!("cannot write '{}'", shown(&path))).because(cause))
 }
 
 #[cfg(test)]

@@ -34,6 +34,7 @@ use crate::workload::beside::log_tail;
 use sparkbench_archive::disk;
 use sparkbench_archive::manifest::{NodeWire, PlannedRun};
 use sparkbench_archive::mask::Tally;
+use sparkbench_archive::shown;
 use sparkbench_host::gpu::open::open;
 use sparkbench_host::link::{self, Listening};
 use sparkbench_host::meet::{Client, Event, Handler, Secret};
@@ -198,7 +199,7 @@ impl Member {
         fs::DirBuilder::new()
             .mode(0o700)
             .create(&folder)
-            .map_err(|cause| Error::archive(format!("cannot create '{}'", folder.display())).because(cause))?;
+            .map_err(|cause| Error::archive(format!("cannot create '{}'", shown(&folder))).because(cause))?;
         let settings = &experiment.suite.telemetry;
         let finest = finest(&experiment);
         let mut opened = open(host, &settings.gpu, settings.gpu_index, finest);
@@ -280,7 +281,7 @@ impl Member {
         remove_own_program(&place.work)?;
         done?;
         disk::lift(&place.folder).and_then(|_| campaign.mask.folder(&place.folder, &mut Tally::new())).map_err(
-            |cause| Error::archive(format!("cannot mask the files in '{}'", place.folder.display())).because(cause),
+            |cause| Error::archive(format!("cannot mask the files in '{}'", shown(&place.folder))).because(cause),
         )?;
         self.send(&place.folder)?;
         mounts::remove_folder(host, &place.folder)?;
@@ -411,7 +412,7 @@ impl Member {
 
     /// Every file of a folder, in pieces.
     fn send(&self, folder: &Path) -> Result<(), Error> {
-        let unreadable = |cause| Error::archive(format!("cannot read '{}'", folder.display())).because(cause);
+        let unreadable = |cause| Error::archive(format!("cannot read '{}'", shown(folder))).because(cause);
         for path in disk::tree(folder).map_err(unreadable)?.files {
             let mut file = disk::open_plain(&folder.join(&path)).map_err(unreadable)?;
             if !self.line.say_behind(&Word::File { path }) {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::{About, Asked, Entry, list};
 use sparkbench_archive::given::refuse_endless;
+use sparkbench_archive::shown;
 use sparkbench_host::{Host, Question};
 use sparkbench_plan::suite::NodeSource;
 use sparkbench_text::error::{Error, Kind};
@@ -38,7 +39,7 @@ fn listed(source: &NodeSource, folder: &Path, host: &dyn Host) -> Result<Vec<Ent
             let path = folder.join(file);
             refuse_endless(&path)?;
             let text = std::fs::read_to_string(&path)
-                .map_err(|cause| Error::archive(format!("cannot read '{}'", path.display())).because(cause))?;
+                .map_err(|cause| Error::archive(format!("cannot read '{}'", shown(&path))).because(cause))?;
             list::hosts_file(&text)
         }
         NodeSource::Discover(device) => {

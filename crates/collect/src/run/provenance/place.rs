@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::sheet::{Sheet, file, number, says};
+use sparkbench_archive as archive;
 use sparkbench_host::Host;
 
 /// Fills the groups.
@@ -16,8 +17,8 @@ pub(super) fn read(host: &dyn Host, paths: &[PathBuf], sheet: &mut Sheet) {
     network(host, sheet);
     if !paths.is_empty() {
         for (path, value) in paths.iter().zip(file_systems(host, paths)) {
-            let missing = || format!("no mount holds '{}'", path.display());
-            sheet.put("file_systems", &path.display().to_string(), value.ok_or_else(missing));
+            let missing = || format!("no mount holds '{}'", archive::shown(path));
+            sheet.put("file_systems", &archive::shown(path), value.ok_or_else(missing));
         }
     }
 }

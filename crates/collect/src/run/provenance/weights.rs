@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::sheet::{Sheet, says};
+use sparkbench_archive::shown;
 use sparkbench_host::Host;
 
 /// Endings of files that describe a model: configuration, index of tensors, quantisation, tokenizer, template of chats.
@@ -24,7 +25,7 @@ const HASHED_MAX: u64 = 128 << 20;
 /// Fills the group. A folder without a configuration or weights is no model's, and is left out.
 pub(super) fn read(host: &dyn Host, paths: &[PathBuf], sheet: &mut Sheet) {
     for path in paths {
-        let name = path.display().to_string();
+        let name = shown(path);
         if !host.exists(path) {
             let why = "it does not exist on this machine, and a path inside an environment is not read";
             sheet.put::<Value>("models", &name, Err(why.to_owned()));

@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::loader::{Job, LOADS_FOLDER, Loaded, Loader};
 use sparkbench_archive::manifest::WindowWire;
+use sparkbench_archive::shown;
 use sparkbench_load::calibrate::Calibration;
 use sparkbench_load::ranks;
 use sparkbench_load::session::{Live, Loaded as Done, PREEMPTED, Session, Watcher, gauge};
@@ -145,7 +146,7 @@ fn stopped() -> Error {
 
 fn make(folder: &Path) -> Result<(), Error> {
     fs::create_dir_all(folder)
-        .map_err(|cause| Error::archive(format!("cannot create '{}'", folder.display())).because(cause))
+        .map_err(|cause| Error::archive(format!("cannot create '{}'", shown(folder))).because(cause))
 }
 
 /// Bit of a nonce from which on passes are counted. Loads of a run are counted below it.
