@@ -269,13 +269,25 @@ pub fn is_aside(name: impl AsRef<[u8]>) -> bool {
 
 /// The error for a step that the file system refused. `safe` says what is complete, e.g. `3 runs are complete`.
 pub fn trouble(doing: &str, path: &Path, safe: &str, cause: io::Error) -> Error {
-    explained(Error::archive(format!("cannot {doing} '{}'", shown(path))), cause.kind(), safe).because(cause)
+    let (detail, hint) = refusal(&cause);
+    Error::archive(format!("cannot {doing} '{}'", shown(path)))
+        .detail(format!("{detail}; {safe}"))
+        .hint(hint)
+        .because(cause)
 }
 
-/// Adds in plain words what the file system refused, what is safe, and how to go on.
-pub fn explained(error: Error, kind: io::ErrorKind, safe: &str) -> Error {
+/// Whether rights are not what is missing, as with a file that `chattr +i` has made immutable. Rust has one kind of error for both.
+pub(crate) fn is_fixed(cause: &io::Error) -> bool {
+    cause.raw_os_error() == Some(NOT_PERMITTED)
+}
+
+/// The number of `EPERM` on every Unix. A lack of rights is `EACCES`.
+const NOT_PERMITTED: i32 = 1;
+
+/// What the file system refused, in plain words, and how to go on.
+pub(crate) fn refusal(cause: &io::Error) -> (&'static str, String) {
     let again = "continue with --resume";
-    let (detail, hint) = match kind {
+    match cause.kind() {
         io::ErrorKind::StorageFull => ("the disk is full", format!("free space, then {again}")),
         io::ErrorKind::QuotaExceeded => {
             ("the disk quota is used up", format!("free space or raise the quota, then {again}"))
@@ -284,6 +296,11 @@ pub fn explained(error: Error, kind: io::ErrorKind, safe: &str) -> Error {
             "the file system is read-only",
             format!("mount it writable or choose another folder with --archive, then {again}"),
         ),
+        io::ErrorKind::PermissionDenied if is_fixed(cause) => {
+            let look =
+                "look for the letters i and a in 'lsattr -aR ARCHIVE', take them away with 'chattr -i -a' as root";
+            ("the file system forbids the change", format!("{look}, then {again}"))
+        }
         io::ErrorKind::PermissionDenied => {
             ("permission is denied", format!("give this user write access to the archive, then {again}"))
         }
@@ -296,6 +313,5 @@ pub fn explained(error: Error, kind: io::ErrorKind, safe: &str) -> Error {
             ("it is no longer there", format!("{hint}, then {again}"))
         }
         _ => ("the file system refused", format!("check the disk, then {again}")),
-    };
-    error.detail(format!("{detail}; {safe}")).hint(hint)
+    }
 }

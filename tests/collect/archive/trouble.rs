@@ -1,12 +1,15 @@
 //! Disks that are full, folders that cannot be written, two collectors.
 
-use std::fs;
+use std::{fs, io};
 
-use sparkbench::archive::Writer;
 use sparkbench::archive::lock::held;
+use sparkbench::archive::{Writer, disk};
+use sparkbench::error::Error;
 
 use super::maker::*;
 use crate::support::folder::Folder;
+#[cfg(target_os = "linux")]
+use crate::support::needs;
 
 #[test]
 fn a_second_collector_is_told_who_holds_the_archive() {
@@ -65,13 +68,78 @@ fn a_campaign_or_a_journal_that_was_changed_is_not_gone_on_with() {
     expect_sealed(&path);
 }
 
+#[test]
+fn each_refusal_of_the_file_system_has_the_remedy_that_helps() {
+    let folder = Folder::new("archive-refusals");
+    let path = folder.path().join("a");
+    let writer = Writer::create(&path, campaign(1), session()).unwrap();
+    // Linux: EPERM, EACCES, ENOSPC, EROFS.
+    for (number, detail, remedy) in [
+        (1, "the file system forbids the change", "'lsattr -aR ARCHIVE'"),
+        (1, "the file system forbids the change", "'chattr -i -a' as root, then continue with --resume"),
+        (13, "permission is denied", "give this user write access to the archive"),
+        (28, "the disk is full", "free space"),
+        (30, "the file system is read-only", "mount it writable"),
+    ] {
+        let cause = || io::Error::from_raw_os_error(number);
+        let of_a_step = disk::trouble("write", &path, "1 run is complete", cause());
+        let of_a_file = Error::archive(format!("cannot write '{}/x'", path.display())).because(cause());
+        for error in [of_a_step, writer.explained(of_a_file)] {
+            let (told, hint) = (error.detail.clone().unwrap_or_default(), error.hint.clone().unwrap_or_default());
+            assert!(told.starts_with(detail) && hint.contains(remedy), "{error}");
+        }
+    }
+}
+
+/// A file or folder that nobody may change, until the test ends.
+#[cfg(target_os = "linux")]
+struct Fixed(std::path::PathBuf);
+
+#[cfg(target_os = "linux")]
+impl Fixed {
+    fn new(path: &std::path::Path) -> Option<Self> {
+        let fixed = std::process::Command::new("chattr").arg("+i").arg(path).output();
+        if !fixed.is_ok_and(|output| output.status.success()) {
+            needs::skip("chattr +i needs root, and a file system that knows it");
+            return None;
+        }
+        Some(Self(path.to_path_buf()))
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Fixed {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("chattr").arg("-i").arg(&self.0).status();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_run_made_immutable_is_not_called_a_lack_of_rights() {
+    let folder = Folder::new("archive-immutable");
+    let path = folder.path().join("a");
+    for name in ["", "secret.txt"] {
+        let mut writer = Writer::create(&path, campaign(1), session()).unwrap();
+        let run = writer.begin("r1").unwrap();
+        leave_files(&run);
+        fs::write(run.join("secret.txt"), format!("a {SECRET}")).unwrap();
+        let Some(fixed) = Fixed::new(&run.join(name)) else { return };
+        let error = writer.finish("r1", run_wire()).unwrap_err().to_string();
+        assert!(error.contains("'chattr -i -a' as root") && !error.contains("write access"), "{error}");
+        drop((fixed, writer));
+        resume_and_end(&path).unwrap();
+        expect_sealed(&path);
+        fs::remove_dir_all(&path).unwrap();
+    }
+}
+
 #[cfg(target_os = "linux")]
 mod mounted {
     use std::path::PathBuf;
     use std::process::Command;
 
     use super::*;
-    use crate::support::needs;
     use crate::support::wait::until;
 
     /// A file system of its own in memory, gone when the test ends.

@@ -10,6 +10,7 @@ use serde_json::Value;
 use sparkbench::archive::{Retention, disk};
 
 use super::left;
+use super::scene::{LENIENT, SHORT, collect, head, path_with, script, verifies, watched};
 use super::short::{Collector, WELL, WIDE, at_work, events, suite};
 use crate::support::folder::Folder;
 use crate::support::needs::skip;
@@ -108,6 +109,50 @@ fn a_mount_upon_the_runs_own_folder_does_not_hide_what_the_run_wrote() {
     let (place, _) = only(&archive, "finished");
     assert!(place.join("work/left.txt").exists());
     run_in(folder.path(), &["verify", "archive"], &[]).expect(0);
+}
+
+/// An engine whose container mounts over the archive, as one with a shared mount of it can, and then ends.
+const ENGINE: &str = "#!/bin/sh\nstate=\"${0%/*}/work\"\ncase \"$1\" in\nversion | info) echo '{\"Server\":{\"Version\":\"1\"}}' ;;\n\
+    image) echo '[{\"Id\":\"IMAGE\"}]' ;;\n\
+    container) [ \"$3\" = --format ] && echo 0 ||\n\
+    echo '[{\"Id\":\"c\",\"Image\":\"IMAGE\",\"State\":{\"Status\":\"exited\",\"ExitCode\":0}}]' ;;\n\
+    cp) case \"$2\" in\n-) cat > /dev/null ;;\n*:*) echo kept > \"$3/left.txt\" ;;\n*) echo \"$2\" > \"$state\" ;;\nesac ;;\n\
+    start) mount -t tmpfs none \"$(cat \"$state\")/../../..\" || exit 9\necho ttft_ms=12.5 ;;\nesac\n";
+
+#[test]
+fn what_a_container_left_mounted_over_the_archive_does_not_hide_its_results_from_it() {
+    let Some(folder) = stage("mounts-container") else { return };
+    let archive = folder.path().join("archive");
+    let image = format!("sha256:{}", "a".repeat(64));
+    script(&folder, "bin/docker", &ENGINE.replace("IMAGE", &image));
+    let text = format!(
+        "{}[environments.box]\nkind = \"docker\"\nimage = \"{image}\"\n[workloads.job]\nkind = \"command\"\ncommand = [\"bench\"]\n\
+         reports = [{{ path = \"stdout\", parser = \"lines\" }}]\nexpect = {{ files = [\"left.txt\"] }}\nexpected_s = 0.1\n{LENIENT}",
+        head(1).replace("native", "box")
+    );
+    folder.put("suite.toml", text);
+    let path = path_with(&folder.path().join("bin"));
+    collect(&folder, &[], &[("PATH", &path)]).expect(0).complains(&["it was unmounted", "tmpfs on the archive"]);
+    expect_the_machine_whole(&folder);
+    let (place, run) = only(&archive, "finished");
+    assert_eq!(fs::read_to_string(place.join("work/left.txt")).unwrap(), "kept\n");
+    assert_eq!(watched(&run, "left-mounted")["value"], 1.0, "told once");
+    verifies(&folder);
+}
+
+#[test]
+fn mounts_that_the_command_of_a_metric_left_are_taken_away_and_told() {
+    let Some(folder) = stage("mounts-metric") else { return };
+    let metric = "[metrics.mounts]\ncommand = [\"/bin/sh\", \"-c\", \"\"\"mkdir $SPARKBENCH_RUN/m && mount -t tmpfs none $SPARKBENCH_RUN/m && \
+         echo lost > $SPARKBENCH_RUN/m/lost.txt && echo 7 points\"\"\"]\npattern = '(?<value>[0-9]+) points'\n";
+    folder.put("suite.toml", format!("{}{SHORT}{metric}{LENIENT}", head(1)));
+    collect(&folder, &[], &[]).expect(0).complains(&["it was unmounted", "tmpfs on 'm'"]);
+    expect_the_machine_whole(&folder);
+    let (place, run) = only(&folder.path().join("archive"), "finished");
+    assert_eq!(watched(&run, "left-mounted")["value"], 1.0);
+    assert_eq!(fs::read_to_string(place.join("commands/mounts.txt")).unwrap(), "7 points\n");
+    assert!(!place.join("m").exists(), "empty folders are not kept");
+    verifies(&folder);
 }
 
 #[test]

@@ -46,7 +46,9 @@ impl Mask {
                     let form = packed::form(&stream::head(&folder.join(&path))?);
                     swept.packed.extend(form.map(|form| (path, form)));
                 }
-                Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => swept.unread.push(path.to_string()),
+                Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied && !disk::is_fixed(&cause) => {
+                    swept.unread.push(path.to_string());
+                }
                 Err(cause) => return Err(cause),
             }
         }

@@ -242,11 +242,11 @@ impl Writer<'_> {
     #[must_use]
     pub fn explained(&self, error: Error) -> Error {
         use std::error::Error as _;
-        let cause = error.source().and_then(|cause| cause.downcast_ref::<std::io::Error>()).map(std::io::Error::kind);
+        let refusal = error.source().and_then(|cause| cause.downcast_ref::<std::io::Error>()).map(disk::refusal);
         let ours = error.kind == Kind::Archive && error.detail.is_none();
-        match cause {
-            Some(kind) if ours && error.what.contains(&shown(&self.folder)) => {
-                disk::explained(error, kind, &self.progress.safe())
+        match refusal {
+            Some((detail, hint)) if ours && error.what.contains(&shown(&self.folder)) => {
+                error.detail(format!("{detail}; {}", self.progress.safe())).hint(hint)
             }
             _ => error,
         }

@@ -280,6 +280,11 @@ impl Undone {
         self.gone.iter().map(|mount| format!("mount of {run}: {mount}")).collect()
     }
 
+    /// This, and then a later look.
+    pub(super) fn and(self, later: Self) -> Self {
+        Self { gone: self.gone.into_iter().chain(later.gone).collect(), ..later }
+    }
+
     /// Without what was mounted elsewhere: a program in a mount namespace of its own cannot have left it.
     pub(super) fn here_alone(self) -> Self {
         Self { elsewhere: Vec::new(), ..self }
@@ -402,6 +407,33 @@ mod tests {
             undone.may_hide() && error.contains("tmpfs on '/a'") && error.contains("umount --recursive /a"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn an_archive_is_whole_unless_something_hides_more_than_a_run_in_flight() {
+        let folder = sparkbench_testing::Folder::new("expect-whole");
+        let real = folder.canonicalize().unwrap();
+        let refusal = |below: &str, holds: bool| {
+            let table = format!("40 22 0:50 / {} rw - tmpfs x rw\n", real.join(below).display());
+            let host = Replay::new().file("/proc/self/mountinfo", table);
+            expect_whole(&host, &folder, holds).err().map(|error| error.to_string())
+        };
+        for below in ["runs", "runs/r1", "runs/r1/work", "probes/x", "journal.jsonl"] {
+            let error = refusal(below, true).expect(below);
+            let by_hand = format!("umount --recursive {}", real.join(below).display());
+            assert!(error.contains("a mount hides") && error.contains(&by_hand), "{error}");
+        }
+        for below in ["runs/.r1.part", "runs/.r1.part/work/m", "prepared/.x.part"] {
+            assert_eq!(refusal(below, true), None, "{below}");
+        }
+        // The disk of the archive itself, where a campaign is to be seen. Where none is, it may lie below.
+        let upon = |holds| {
+            let table = format!("40 22 0:50 / {} rw - tmpfs x rw\n", real.display());
+            expect_whole(&Replay::new().file("/proc/self/mountinfo", table), &folder, holds)
+        };
+        assert!(upon(true).is_ok() && upon(false).is_err());
+        assert!(expect_whole(&Replay::new(), &folder, true).is_ok(), "a table that cannot be read tells nothing");
+        assert!(expect_whole(&Replay::new(), &folder.join("absent"), false).is_ok());
     }
 
     #[test]

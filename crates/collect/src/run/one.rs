@@ -16,7 +16,7 @@ use std::time::Duration;
 use super::after::{self, Evidence};
 use super::campaign::Collector;
 use super::company::{Attached, Company, STOP_LIMIT};
-use super::mounts::{self, Before};
+use super::mounts::{self, Before, Undone};
 use super::observed::{Observer, process};
 use super::once::Once;
 use super::{commands, gates, state};
@@ -89,6 +89,8 @@ struct Course {
     trouble: Vec<String>,
     /// The other machines, by name.
     nodes: BTreeMap<String, NodeWire>,
+    /// Mounts that were taken away before the environment copied the results out.
+    undone: Undone,
     /// What it had mounted and left.
     mounts: Vec<Finding>,
 }
@@ -201,11 +203,12 @@ impl Collector<'_> {
         if let Some(cluster) = &self.cluster {
             course.trouble = cluster.start_run(setting.planned, self.host.as_ref());
         }
-        let started = if course.trouble.is_empty() { self.start(setting, &mut course) } else { Ok(()) };
+        let started = if course.trouble.is_empty() { self.start(setting, &before, &mut course) } else { Ok(()) };
         // Before anything more is written in the archive, and before anybody walks through it. Also where the run went wrong: a mount may
         // be the cause.
         let in_the_machine = setting.environment.kind() == NATIVE && !setting.workload.attached();
-        course.mounts = self.undo(&before, setting.planned, in_the_machine)?;
+        let undone = std::mem::take(&mut course.undone);
+        course.mounts = self.undo(&before, undone, setting.planned, in_the_machine)?;
         started?;
         if let Some(cluster) = &self.cluster {
             let why = course.ended.as_ref().and_then(|ended| ended.why.as_deref());
@@ -216,10 +219,16 @@ impl Collector<'_> {
         Ok(course)
     }
 
-    /// Takes away what was mounted in the archive since then and is still, and says so. The findings. `in_the_machine`: whether what ran
-    /// could mount anything elsewhere.
-    fn undo(&self, before: &Before, planned: &PlannedRun, in_the_machine: bool) -> Result<Vec<Finding>, Error> {
-        let mut undone = mounts::undo(self.host.as_ref(), before);
+    /// Takes away what was mounted in the archive since then and is still, and says so. The findings. `earlier`: what was taken away by now.
+    /// `in_the_machine`: whether what ran could mount anything elsewhere.
+    fn undo(
+        &self,
+        before: &Before,
+        earlier: Undone,
+        planned: &PlannedRun,
+        in_the_machine: bool,
+    ) -> Result<Vec<Finding>, Error> {
+        let mut undone = earlier.and(mounts::undo(self.host.as_ref(), before));
         if undone.may_hide() {
             self.writer.expect_there().map_err(|error| undone.explain(error))?;
         }
@@ -231,7 +240,7 @@ impl Collector<'_> {
     }
 
     /// The part of it that runs on this machine.
-    fn start(&mut self, setting: &Setting<'_>, course: &mut Course) -> Result<(), Error> {
+    fn start(&mut self, setting: &Setting<'_>, before: &Before, course: &mut Course) -> Result<(), Error> {
         match self.ready(setting) {
             Ok(Ready { invocation, job, beside }) => {
                 course.invocation = invocation;
@@ -243,7 +252,7 @@ impl Collector<'_> {
                     None => Ok(Box::new(Attached::begin(&self.host)) as Box<dyn Launched>),
                 };
                 match launched {
-                    Ok(launched) => self.follow(setting, launched, beside, course)?,
+                    Ok(launched) => self.follow(setting, before, launched, beside, course)?,
                     Err(error) => {
                         course.trouble.push(error.in_a_line());
                         course.interrupted = self.host.interrupted();
@@ -282,6 +291,7 @@ impl Collector<'_> {
     fn follow(
         &mut self,
         setting: &Setting<'_>,
+        before: &Before,
         mut launched: Box<dyn Launched>,
         beside: Option<Box<dyn Beside>>,
         course: &mut Course,
@@ -345,6 +355,8 @@ impl Collector<'_> {
         if let Some(ended) = &ended
             && !(course.interrupted || attached)
         {
+            // What is copied out of an environment goes into the archive, not into what the run has mounted over it.
+            course.undone = mounts::undo(host.as_ref(), before);
             match setting.environment.examine(host.as_ref(), &course.invocation, place, ended) {
                 Ok(examined) => course.examined = Some(examined),
                 Err(error) => course.trouble.push(error.in_a_line()),
@@ -386,7 +398,7 @@ impl Collector<'_> {
             let metrics = &self.experiment.suite.metrics;
             let commands = commands::after(self.host.as_ref(), metrics, planned, &place.folder, self.watcher);
             // They may mount as the run may.
-            course.mounts.extend(self.undo(&before, planned, !metrics.is_empty())?);
+            course.mounts.extend(self.undo(&before, Undone::default(), planned, !metrics.is_empty())?);
             commands?
         } else {
             Vec::new()

@@ -327,6 +327,38 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_file_behind_a_link_is_not_the_runs_but_a_link_above_the_run_is_nothing_to_it() {
+        let folder = sparkbench_testing::Folder::new("below-a-link");
+        let (run, elsewhere) = (folder.join("run"), folder.join("elsewhere"));
+        for place in [run.join("work/plain"), elsewhere.join("deep")] {
+            fs::create_dir_all(&place).unwrap();
+            fs::write(place.join("x"), "12.5").unwrap();
+        }
+        std::os::unix::fs::symlink(&elsewhere, run.join("work/link")).unwrap();
+        std::os::unix::fs::symlink(&run, folder.join("by-a-link")).unwrap();
+        for (path, behind) in [
+            ("x", false),
+            ("work/plain/x", false),
+            ("work/absent/x", false),
+            ("work/link/x", true),
+            ("work/link/deep/x", true),
+            // What is said of a link itself is said where it is looked at.
+            ("work/link", false),
+        ] {
+            assert_eq!(is_below_a_link(&run, Path::new(path)), behind, "{path}");
+            assert_eq!(is_below_a_link(&folder.join("by-a-link"), Path::new(path)), behind, "{path}");
+        }
+        let setting = ReportSetting::inside("link/deep/x", "lines");
+        let mut outcome = Outcome::default();
+        assert_eq!(outcome.read(&run, &[setting]), []);
+        let expect = Expect { files: vec!["link/deep/x".to_owned(), "plain/x".to_owned()], ..Expect::default() };
+        outcome.hold_against(&expect, &run, &[]);
+        assert_eq!(outcome.faults.len(), 2, "{:?}", outcome.faults);
+        assert!(outcome.faults[0].contains("not a plain file"), "{:?}", outcome.faults);
+        assert_eq!(outcome.faults[1], "the file 'link/deep/x' is missing");
+    }
+
+    #[test]
     fn every_request_of_a_long_load_counts_however_large_its_file_is() {
         let folder = sparkbench_testing::Folder::new("examine");
         let mut file = std::io::BufWriter::new(fs::File::create(folder.join("requests.jsonl")).unwrap());
