@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::cluster::Cluster;
+use super::collector::Collector;
 use super::experiment::Experiment;
 use super::one::Ran;
 use super::record::{self, Found};
@@ -87,28 +88,6 @@ pub struct Summary {
     pub lost_for_good: usize,
     /// Why it ended at a look, where it did.
     pub ended: Option<String>,
-}
-
-/// A campaign under way.
-pub(super) struct Collector<'a> {
-    pub(super) experiment: &'a Experiment,
-    pub(super) host: Arc<dyn Host>,
-    pub(super) watcher: &'a dyn Watcher,
-    pub(super) gpu: Option<SharedGpu>,
-    /// Why no GPU can be read.
-    pub(super) no_gpu: String,
-    /// The other machines, where the suite has some.
-    pub(super) cluster: Option<Cluster>,
-    pub(super) writer: Writer<'a>,
-    pub(super) archive_id: String,
-    /// When the run before ended.
-    pub(super) last_ended: Option<Duration>,
-    /// Both clocks when we began, to see a jump.
-    pub(super) began: (Instant, Duration),
-    /// Who judges the figures at a look.
-    pub(super) judge: Option<&'a dyn Judge>,
-    /// Folder of the archive.
-    pub(super) archive: PathBuf,
 }
 
 /// Runs a campaign, or continues it.

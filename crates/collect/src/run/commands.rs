@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::Watcher;
-use super::one::write_asset;
+use super::folder::write_asset;
 use sparkbench_archive::manifest::{COMMANDS_FOLDER, PlannedRun};
 use sparkbench_host::{Host, Question};
 use sparkbench_model::custom::TIME_LIMIT_S;

@@ -3,7 +3,7 @@
 //! In:  the design, runs with an outcome, a judge.  Out: whether the campaign has ended, and a `looked` event in the journal.
 //! Not here: reading results (see [`Judge`](super::Judge)), the boundaries (see `stats::sequential`).
 
-use super::campaign::Collector;
+use super::collector::Collector;
 use super::{Look, LookResult};
 use sparkbench_archive::journal::Event;
 use sparkbench_model::SequentialDesign;

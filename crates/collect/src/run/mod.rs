@@ -6,9 +6,11 @@
 pub(crate) mod after;
 pub mod campaign;
 pub mod cluster;
+mod collector;
 mod commands;
 mod company;
 pub mod experiment;
+mod folder;
 pub mod gates;
 mod looks;
 mod mounts;

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use super::telemetry::{self, Sampler};
 use super::watchdog::Watch;
@@ -17,6 +18,9 @@ use sparkbench_host::{Closed, Ended, Host, Launched};
 use sparkbench_model::Finding;
 use sparkbench_plan::Suite;
 use sparkbench_text::error::Error;
+
+/// How often the loop looks at a running program. Its times come from the guard, so this only bounds how late a watchdog acts.
+pub(super) const LOOK: Duration = Duration::from_millis(200);
 
 /// See the module.
 pub(super) struct Observer {

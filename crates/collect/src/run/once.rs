@@ -12,9 +12,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::campaign::Collector;
+use super::collector::Collector;
+use super::folder::{make_folder, write_asset};
 use super::mounts::{self, Before};
-use super::one::{LOOK, make_folder, write_asset};
+use super::observed::LOOK;
 use crate::env::{Invocation, Place};
 use crate::workload::{self, WORK_FOLDER, Workload};
 use sparkbench_archive::journal::Event;

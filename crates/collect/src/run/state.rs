@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use super::one::write_asset;
+use super::folder::write_asset;
 use sparkbench_archive::manifest::StateWire;
 use sparkbench_host::gpu::{Gpu, lock_within};
 use sparkbench_host::sample::HostSample;
