@@ -55,11 +55,21 @@ const WALLS: &[(&str, &[&str])] = &[
             "std::thread",
             "println!",
             "crate::run",
+            ".display())",
         ],
     ),
+    // What people read is spelled by `archive::shown`. An argument of a program is `.display().to_string()`.
     (
         "crates/collect/src/run",
-        &["std::process", "std::time::Instant", "std::time::SystemTime", "std::net", "println!", "sparkbench_stats"],
+        &[
+            "std::process",
+            "std::time::Instant",
+            "std::time::SystemTime",
+            "std::net",
+            "println!",
+            "sparkbench_stats",
+            ".display())",
+        ],
     ),
     // Reads the files that settings name and writes those of a run, hence no ban on `std::fs`. Has threads beside the engine's.
     ("crates/load", &["std::process", "std::net::Tcp", "std::time::Instant", "std::time::SystemTime", "println!"]),

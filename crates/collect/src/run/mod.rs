@@ -18,9 +18,12 @@ pub mod nodes;
 mod observed;
 mod once;
 mod one;
+mod opening;
+mod preflight;
 pub(crate) mod privacy;
 pub mod provenance;
 pub(crate) mod record;
+mod request;
 pub(crate) mod state;
 pub mod telemetry;
 #[cfg(test)]

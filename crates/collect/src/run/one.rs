@@ -23,7 +23,7 @@ use crate::env::{Environment, Examined, Invocation, NATIVE, Place};
 use crate::workload::beside::{Beside, Done, log_tail};
 use crate::workload::{self, Common, Placement, Workload};
 use sparkbench_archive::manifest::{NodeWire, PlannedRun, RUN_SCHEMA, RunWire, SamplerWire, StateWire};
-use sparkbench_host::{Closed, Ended, Host, Job, Launched};
+use sparkbench_host::{Closed, Ended, Job, Launched};
 use sparkbench_model::{Finding, Instant, Level};
 use sparkbench_plan::Model;
 use sparkbench_text::error::{Error, Kind};

@@ -21,14 +21,14 @@ use super::line::{GateReporter, Line};
 use super::readiness::{LISTENS, Readiness};
 use super::say::{self, Begin, Order, Word};
 use crate::env::{Invocation, Place};
-use crate::run::campaign::finest;
 use crate::run::company::Attached;
 use crate::run::experiment::Experiment;
+use crate::run::folder::{make_folder, own_program, remove_own_program, write_asset};
 use crate::run::mounts::{self, Before};
 use crate::run::nodes::here;
-use crate::run::observed::{Observer, process};
-use crate::run::folder::{make_folder, own_program, remove_own_program, write_asset};
 use crate::run::observed::LOOK;
+use crate::run::observed::{Observer, process};
+use crate::run::request::Sight;
 use crate::run::{gates, privacy, provenance, state, utf8};
 use crate::workload;
 use crate::workload::beside::log_tail;
@@ -36,7 +36,6 @@ use sparkbench_archive::disk;
 use sparkbench_archive::manifest::{NodeWire, PlannedRun};
 use sparkbench_archive::mask::Tally;
 use sparkbench_archive::shown;
-use sparkbench_host::gpu::open::open;
 use sparkbench_host::link::{self, Listening};
 use sparkbench_host::meet::{Client, Event, Handler, Secret};
 use sparkbench_host::net::{SocketAddr, address_towards, clock::wall, now};
@@ -201,10 +200,7 @@ impl Member {
             .mode(0o700)
             .create(&folder)
             .map_err(|cause| Error::archive(format!("cannot create '{}'", shown(&folder))).because(cause))?;
-        let settings = &experiment.suite.telemetry;
-        let finest = finest(&experiment);
-        let mut opened = open(host, &settings.gpu, settings.gpu_index, finest);
-        let (gpu, no_gpu) = (opened.share(), opened.why());
+        let Sight { gpu, no_gpu, .. } = Sight::open(&experiment, host);
         let mask = privacy::mask(&experiment.suite, host.as_ref(), &begin.archive_id)?;
         let mut inventory =
             provenance::inventory_with(host.as_ref(), gpu.as_deref(), std::slice::from_ref(&begin.folder));
