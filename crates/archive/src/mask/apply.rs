@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::scan::{is_drawn, tag};
+use super::drawn::is_drawn;
+use super::hit::tag;
 use super::{Mask, Tally, command, count, names};
 use crate::manifest::{CampaignWire, RunWire};
 use sparkbench_text::error::Error;

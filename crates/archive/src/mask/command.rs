@@ -1,7 +1,7 @@
 //! Passwords behind short options of programs that take one there: `curl -u ann:x`, `sshpass -p x`, `redis-cli -a x`, `mysql -u ann -px`.
 //!
 //! In:  bytes, the place of a dash.  Out: [`Hit`].
-//! Not here: options with a name that speaks for itself, such as `--password` (see `scan`).
+//! Not here: options with a name that speaks for itself, such as `--password` (see `option`).
 //!
 //! `-p` is a port and `-u` a user with most programs. So the program must stand before the option, in the same command.
 //!
@@ -9,8 +9,10 @@
 
 use std::ops::Range;
 
+use super::hit::{Hit, tag};
+use super::lexical::{closing, in_name};
 use super::names;
-use super::scan::{Hit, between, closing, in_name, tag};
+use super::option::between;
 
 /// An option with a password.
 struct Login {

@@ -13,17 +13,26 @@
 
 mod apply;
 mod command;
+mod drawn;
 mod folder;
 mod forms;
+mod hit;
+mod lexical;
 mod names;
+mod nested;
+mod option;
 mod packed;
+mod pair;
 mod publish;
+mod scalar;
 mod scan;
 mod secrets;
+mod setting;
 mod shapes;
 mod stream;
 mod table;
 mod tokens;
+mod value;
 mod wide;
 mod xml;
 mod yaml;
@@ -32,7 +41,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::read::hash;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use scan::{Literal, Scanner, tag};
+use hit::tag;
+use scan::{Literal, Scanner};
 use sparkbench_text::error::Error;
 
 pub use folder::Swept;

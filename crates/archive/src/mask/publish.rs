@@ -18,10 +18,10 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use regex::{Captures, Regex};
 
+use super::lexical::Class;
 use super::scan::{Literal, Scanner};
 use super::shapes::{self, Shape};
 use super::table::{self, Columns, Table};
-use super::tokens::Class;
 use super::{COMMON, DIGITS, NAME_LEAST, Tally, command, count, stream};
 use crate::hash;
 
@@ -110,7 +110,7 @@ impl Scrub {
             let of_key = row.trim().bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=:,- ".contains(&byte));
             if in_key && of_key {
                 in_key = !row.contains("-----END ");
-                *row = super::scan::tag("key");
+                *row = super::hit::tag("key");
                 continue;
             }
             in_key = row.contains("-----BEGIN ") && row.contains("PRIVATE KEY-----") && !row.contains("-----END ");
@@ -166,7 +166,7 @@ impl Scrub {
                 !super::names::is_void(value.as_bytes()) && !super::names::is_count(kind, value.as_bytes())
             });
             if let Some(kind) = secret {
-                return one(kind, super::scan::tag(kind));
+                return one(kind, super::hit::tag(kind));
             }
             if let Some(kind) = shapes::identity_under(name).filter(|_| !self.is_kept(value)) {
                 return one(kind, self.pseudonym(kind, value));

@@ -307,7 +307,7 @@ impl Secrets {
     fn literals(&self) -> Vec<Literal> {
         let told = self.known.iter().filter(|(_, known)| !known.plain);
         let of = |(value, known): (&String, &Known)| {
-            let tag = super::scan::tag(known.kind);
+            let tag = super::hit::tag(known.kind);
             forms::all(value).into_iter().map(|form| literal(form, known.kind, &tag)).collect::<Vec<_>>()
         };
         told.flat_map(of).collect()

@@ -7,9 +7,10 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use super::scan::{Hit, Scanner};
+use super::hit::Hit;
+use super::lexical::Class;
+use super::scan::Scanner;
 use super::table::{self, Columns, Table};
-use super::tokens::Class;
 use super::wide::{self, Narrow, Order, Widen};
 use super::{Mask, Tally, count};
 use crate::disk::ASIDE;

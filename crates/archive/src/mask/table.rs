@@ -10,7 +10,9 @@
 
 use std::io::{self, Read};
 
-use super::scan::{MARK, VALUE_LEAST, tag};
+use super::hit::tag;
+use super::lexical::MARK;
+use super::scalar::VALUE_LEAST;
 use super::{Tally, count, names};
 
 /// Bytes in which the head and the line below must stand.

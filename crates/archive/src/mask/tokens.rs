@@ -6,54 +6,9 @@
 //! Shapes are those of the issuers' documentation: Hugging Face, NVIDIA NGC, GitHub, GitLab, OpenAI, Anthropic, AWS, Google, Slack, npm, PyPI,
 //! Docker. RFC 7519 for JSON web tokens, RFC 3986 section 3.2.1 for user information, RFC 7468 for private keys.
 
-use memchr::memmem;
-
-use super::scan::{Hit, has_word, word_start};
-
-/// Characters that a token is made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
-    /// Letters and digits.
-    Alnum,
-    /// And `_`, `-`.
-    Dashed,
-    /// Capitals and digits.
-    Capital,
-    /// And `.`, `~`, `+`, `/`, `=`: RFC 6750.
-    Bearer,
-    /// The body of a private key in base 64, with line ends, real or escaped.
-    Pem,
-    /// Anything up to a blank or a quote.
-    Value,
-    /// Anything up to a blank: the value of a file of variables.
-    Blank,
-    /// Values of HTTP up to the end of the line or of what quotes it.
-    Cookies,
-    /// Anything up to a double quote.
-    Quoted(u8),
-}
-
-impl Class {
-    pub(super) fn has(self, byte: u8) -> bool {
-        match self {
-            Self::Alnum => byte.is_ascii_alphanumeric(),
-            Self::Dashed => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'),
-            Self::Capital => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
-            Self::Bearer => byte.is_ascii_alphanumeric() || b"_-.~+/=".contains(&byte),
-            Self::Pem => byte.is_ascii_alphanumeric() || b"+/=\r\n\\ \t:,-".contains(&byte),
-            Self::Value => !byte.is_ascii_whitespace() && !b"\"'`,;&)]}<>|\\\0\x1b".contains(&byte),
-            Self::Blank => !byte.is_ascii_whitespace() && byte != 0,
-            Self::Cookies => !byte.is_ascii_control() && !b"\"'`<>\\".contains(&byte),
-            Self::Quoted(quote) => byte != quote && byte != b'\n' && byte != 0,
-        }
-    }
-
-    /// End of the run that begins at `from`.
-    pub(super) fn end(self, text: &[u8], from: usize) -> usize {
-        let run = text.get(from..).unwrap_or_default().iter().position(|byte| !self.has(*byte));
-        run.map_or(text.len(), |length| from + length)
-    }
-}
+use super::drawn::has_word;
+use super::hit::Hit;
+use super::lexical::{Class, find, word_start};
 
 /// A beginning, what follows it, how many of that at least, and at most where the length is fixed. Whether a digit must be among them.
 struct Shape(&'static str, Class, usize, Option<usize>, bool);
@@ -249,9 +204,4 @@ fn private_key(text: &[u8], at: usize) -> Option<Hit<'static>> {
         return Some(Hit::closed(at, body + end + key + KEY.len(), "key"));
     }
     Some(Hit::new(at, Class::Pem.end(text, body), "key", Class::Pem))
-}
-
-/// First position of `needle`.
-pub(super) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
-    memmem::find(text, needle)
 }

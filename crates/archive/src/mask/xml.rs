@@ -1,13 +1,15 @@
 //! Secrets in elements of XML: `<password>x</password>`, `<property name="password">x</property>`, `<name>password</name><value>x</value>`.
 //!
 //! In:  bytes, the end of a start tag.  Out: [`Hit`].
-//! Not here: attributes, `password="x"` and `<add key="password" value="x"/>`, which are read like any other name and value (see `scan`).
+//! Not here: attributes, `password="x"` and `<add key="password" value="x"/>`, which are read like any other name and value (see `setting`).
 //!
 //! An element counts only with its end tag right behind the text. Types of programs (`Option<Password>`) have none.
 
+use super::drawn::is_drawn;
+use super::hit::Hit;
+use super::lexical::{NAME, find, in_name};
 use super::names;
-use super::scan::{Hit, NAME, VALUE_LEAST, in_name, is_drawn};
-use super::tokens::find;
+use super::scalar::VALUE_LEAST;
 
 /// Longest start tag.
 const TAG: usize = 256;

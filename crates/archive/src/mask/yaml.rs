@@ -1,7 +1,7 @@
 //! Secrets of YAML on the lines below their name: blocks (`password: |`, `>-`) and lists.
 //!
 //! In:  bytes, the place of a colon, the kind that the name before it speaks of.  Out: [`Hit`], with every line in its place.
-//! Not here: values on the line of their name (see `scan`).
+//! Not here: values on the line of their name (see `value`).
 //!
 //! Words in YAML have no end of their own: the indentation of the lines tells it. So the name must begin its line, behind blanks and the
 //! dashes of lists alone. Prose and logs have other words before it.
@@ -10,8 +10,11 @@
 
 use std::borrow::Cow;
 
+use super::drawn::is_drawn;
+use super::hit::{Hit, tag};
+use super::lexical::{MARK, in_name};
 use super::names;
-use super::scan::{Hit, MARK, VALUE_LEAST, in_name, is_drawn, tag};
+use super::scalar::VALUE_LEAST;
 
 /// Longest beginning of a line that is looked back at.
 const LINE: usize = 256;
