@@ -26,6 +26,8 @@ pub(super) enum Class {
     Cookies,
     /// Anything up to a double quote.
     Quoted(u8),
+    /// Lines with more blanks before them than so many: a block of YAML, which `yaml::rest` reads.
+    Lines(usize),
 }
 
 impl Class {
@@ -40,6 +42,7 @@ impl Class {
             Self::Blank => !byte.is_ascii_whitespace() && byte != 0,
             Self::Cookies => !byte.is_ascii_control() && !b"\"'`<>\\".contains(&byte),
             Self::Quoted(quote) => byte != quote && byte != b'\n' && byte != 0,
+            Self::Lines(_) => byte != b'\n',
         }
     }
 

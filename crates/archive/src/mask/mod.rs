@@ -24,6 +24,7 @@ mod option;
 mod packed;
 mod pair;
 mod publish;
+mod replacing;
 mod scalar;
 mod scan;
 mod secrets;
@@ -329,4 +330,8 @@ fn known(bytes: &[u8], kind: &'static str, whole: bool) -> Literal {
 
 fn count(tally: &mut Tally, kind: &str) {
     *tally.entry(kind.to_owned()).or_default() += 1;
+}
+
+fn add(tally: &mut Tally, more: Tally) {
+    more.into_iter().for_each(|(kind, times)| *tally.entry(kind).or_default() += times);
 }

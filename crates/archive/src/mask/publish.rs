@@ -13,16 +13,16 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Chain, Cursor, Read};
+use std::io::{self, Read};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use regex::{Captures, Regex};
 
-use super::lexical::Class;
+use super::replacing::{Replacing, Way};
 use super::scan::{Literal, Scanner};
 use super::shapes::{self, Shape};
-use super::table::{self, Columns, Table};
-use super::{COMMON, DIGITS, NAME_LEAST, Tally, command, count, stream};
+use super::table::WithoutColumns;
+use super::{COMMON, DIGITS, NAME_LEAST, Tally, add, command, count, stream};
 use crate::hash;
 
 /// How often something was replaced, by place and kind. Never what.
@@ -204,8 +204,7 @@ impl Scrub {
             return;
         }
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        let here = places.entry(place).or_default();
-        tally.into_iter().for_each(|(kind, times)| *here.entry(kind).or_default() += times);
+        add(places.entry(place).or_default(), tally);
     }
 
     fn shape<'a>(&self, shape: &Shape, text: Cow<'a, str>, tally: &mut Tally) -> Cow<'a, str> {
@@ -284,147 +283,35 @@ impl Scrub {
     }
 }
 
-/// Bytes that are read before any are given out.
-const CHUNK: usize = 1 << 20;
-/// Bytes that stay in sight behind a place, for secrets that begin there.
-const AHEAD: usize = 256 << 10;
-/// Bytes looked back at: a name before its value, the program before its option.
-const BACK: usize = 1 << 10;
-
 /// Secrets alone.
 static SECRETS: LazyLock<Scanner> = LazyLock::new(|| Scanner::new(Vec::new()));
 
 /// Reads a text as `collect` would keep it: secrets are replaced, over several lines too, and names stay.
 ///
 /// The number of lines stays. The lines that a secret stood on follow empty behind its own. Memory does not grow with the text.
-pub struct WithoutSecrets<R> {
-    input: Input<R>,
-    window: Vec<u8>,
-    /// Place in the window up to which all was given out.
-    at: usize,
-    more: bool,
-    /// The rest of a secret that reached the end of the window.
-    open: Option<Class>,
-    /// Ends of lines that secrets had. They follow before the next one that stays, so that a text in quotes keeps its quotes on one line.
-    owed: usize,
-    ready: Vec<u8>,
-    given: usize,
-    tally: Tally,
-}
-
-/// Where a text comes from.
-enum Input<R> {
-    Text(Chain<Cursor<Vec<u8>>, R>),
-    Table(Columns<Chain<Cursor<Vec<u8>>, R>>),
-}
-
-impl<R: Read> Read for Input<R> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Text(text) => text.read(into),
-            Self::Table(table) => table.read(into),
-        }
-    }
-}
+pub struct WithoutSecrets<R>(Replacing<'static, WithoutColumns<R>>);
 
 impl<R: Read> WithoutSecrets<R> {
     /// Reads the beginning, which tells whether the text is a table.
     ///
     /// # Errors
     /// Whatever the reader reports.
-    pub fn new(mut input: R) -> io::Result<Self> {
-        let mut head = Vec::new();
-        input.by_ref().take(table::HEAD as u64).read_to_end(&mut head)?;
-        let table = Table::of(&head);
-        let text = Cursor::new(head).chain(input);
-        let input = match table {
-            Some(table) => Input::Table(Columns::new(text, table)),
-            None => Input::Text(text),
-        };
-        let (window, ready, tally) = (Vec::new(), Vec::new(), Tally::new());
-        Ok(Self { input, window, at: 0, more: true, open: None, owed: 0, ready, given: 0, tally })
+    pub fn new(input: R) -> io::Result<Self> {
+        Ok(Self(Replacing::new(&SECRETS, Way::Lines, WithoutColumns::new(input)?)))
     }
 
     /// How often something was replaced in what was read.
     pub fn into_tally(self) -> Tally {
-        let mut tally = self.tally;
-        if let Input::Table(columns) = self.input {
-            columns.tally.into_iter().for_each(|(kind, times)| *tally.entry(kind).or_default() += times);
-        }
+        let (columns, mut tally) = self.0.into_parts();
+        add(&mut tally, columns.into_tally());
         tally
-    }
-
-    fn fill(&mut self) -> io::Result<()> {
-        self.ready.clear();
-        self.given = 0;
-        let wanted = CHUNK + AHEAD;
-        self.more = self.input.by_ref().take(wanted as u64).read_to_end(&mut self.window)? == wanted;
-        let window = std::mem::take(&mut self.window);
-        let limit = if self.more { window.len().saturating_sub(AHEAD) } else { window.len() };
-        if let Some(class) = self.open.take() {
-            let end = class.end(&window, self.at);
-            self.owed += line_ends(window.get(self.at..end).unwrap_or_default());
-            self.open = (end == window.len() && self.more).then_some(class);
-            self.at = end;
-        }
-        while let Some(hit) = SECRETS.next(&window, self.at, limit) {
-            self.keep(window.get(self.at..hit.start).unwrap_or_default());
-            count(&mut self.tally, hit.kind);
-            self.ready.extend_from_slice(&hit.with);
-            let lines = line_ends(window.get(hit.start..hit.end).unwrap_or_default());
-            self.owed += lines.saturating_sub(line_ends(&hit.with));
-            self.open = hit.open.filter(|_| hit.end == window.len() && self.more);
-            self.at = hit.end;
-        }
-        if self.at < limit {
-            self.keep(window.get(self.at..limit).unwrap_or_default());
-            self.at = limit;
-        }
-        // A secret may go on for gigabytes.
-        if !self.more || self.owed > CHUNK {
-            self.settle();
-        }
-        let drop = self.at.saturating_sub(BACK);
-        self.at -= drop;
-        self.window = window;
-        self.window.drain(..drop);
-        Ok(())
-    }
-
-    fn keep(&mut self, bytes: &[u8]) {
-        let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')).filter(|_| self.owed > 0);
-        let (line, rest) = bytes.split_at(end.unwrap_or(0));
-        self.ready.extend_from_slice(line);
-        if end.is_some() {
-            self.settle();
-        }
-        self.ready.extend_from_slice(rest);
-    }
-
-    /// Gives out the ends of lines that are owed.
-    fn settle(&mut self) {
-        let owed = std::mem::take(&mut self.owed);
-        self.ready.resize(self.ready.len() + owed, b'\n');
     }
 }
 
 impl<R: Read> Read for WithoutSecrets<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        while self.given == self.ready.len() && self.more {
-            self.fill()?;
-        }
-        let rest = self.ready.get(self.given..).unwrap_or_default();
-        let length = rest.len().min(into.len());
-        into.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-        self.given += length;
-        Ok(length)
+        self.0.read(into)
     }
-}
-
-/// Ends of lines: LF, CR, or both together.
-fn line_ends(bytes: &[u8]) -> usize {
-    let pairs = bytes.windows(2).filter(|pair| *pair == b"\r\n").count();
-    bytes.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count() - pairs
 }
 
 #[cfg(test)]

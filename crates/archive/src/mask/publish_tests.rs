@@ -1,5 +1,6 @@
 //! Known answers of replacements on publishing.
 
+use super::super::replacing::{AHEAD, CHUNK, line_ends};
 use super::*;
 
 fn scrub(learned: &[&str]) -> Scrub {
@@ -162,5 +163,5 @@ fn a_secret_without_an_end_costs_no_memory() {
     let mut reader = WithoutSecrets::new(key).expect("in memory");
     let lines = io::copy(&mut reader, &mut io::sink()).expect("in memory");
     assert!(lines >= 16 << 20, "{lines}");
-    assert!(reader.ready.capacity() <= 8 * CHUNK, "{}", reader.ready.capacity());
+    assert!(reader.0.ready.capacity() <= 8 * CHUNK, "{}", reader.0.ready.capacity());
 }

@@ -115,8 +115,11 @@ pub(super) fn behind_name(text: &[u8], sign: usize) -> Option<Hit<'static>> {
     // Its beginning tells whether it is drawn. A run of such names would be read to its end from each of them.
     let near = if yaml::begins_line(text, sign) { text } else { text.get(..text.len().min(from + JUDGED))? };
     let drawn = |hit: &Hit<'_>| {
-        let mut lines =
-            near.get(hit.start..hit.end).unwrap_or_default().split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+        let value = near.get(hit.start..hit.end.min(hit.start + BLOCK)).unwrap_or_default();
+        // The last line of a long block may be cut.
+        let whole = if value.len() == BLOCK { value.iter().rposition(|byte| *byte == b'\n') } else { None };
+        let value = value.get(..whole.unwrap_or(value.len())).unwrap_or_default();
+        let mut lines = value.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
         lines.all(|line| line.is_empty() || is_drawn(name, line))
     };
     let mut hit = value(near, from, kind, quotes).filter(drawn)?;
@@ -128,6 +131,8 @@ pub(super) fn behind_name(text: &[u8], sign: usize) -> Option<Hit<'static>> {
 
 /// Bytes behind a name that tell whether its value is drawn.
 const JUDGED: usize = 1 << 10;
+/// And of a block.
+const BLOCK: usize = 64 << 10;
 
 /// Whether `Pwd` stands in a connection's settings, `Uid=ann;Pwd=x`, and is not the folder of a shell.
 fn is_of_connection(text: &[u8], start: usize, sign: usize) -> bool {

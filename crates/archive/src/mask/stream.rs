@@ -1,27 +1,19 @@
-//! Masks bytes and files of any size, one window at a time.
+//! Masks texts, bytes and files of any size.
 //!
 //! In:  readers, writers, files.  Out: the same bytes with secrets and names replaced, and counts by kind.
-//! Not here: finding the texts to replace (see `scan`).
+//! Not here: finding the texts to replace (see `scan`), the window over what is read (see `replacing`).
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use super::hit::Hit;
-use super::lexical::Class;
+use super::replacing::{Replacing, Way};
 use super::scan::Scanner;
-use super::table::{self, Columns, Table};
+use super::table::WithoutColumns;
 use super::wide::{self, Narrow, Order, Widen};
-use super::{Mask, Tally, count};
+use super::{Mask, Tally, add, count};
 use crate::disk::ASIDE;
 
-/// Bytes that are read before any are given out.
-const CHUNK: usize = 1 << 20;
-/// Bytes that the longest thing replaced may have, beyond which its class of characters tells where it ends. A variable of the environment
-/// can be 128 KiB long (`MAX_ARG_STRLEN` of Linux).
-const AHEAD: usize = 256 << 10;
-/// Bytes looked back at: a name before its value, the program before its option.
-const BACK: usize = 1 << 10;
 /// A file with a zero byte among its first ones is no text.
 const SNIFF: usize = 8 << 10;
 
@@ -34,15 +26,6 @@ pub enum Masked {
     Rewritten,
     /// Not text: secrets in it were overwritten in place, at the same length.
     Blotted,
-}
-
-/// The replacement of a hit.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// A word that says what it was.
-    Tag,
-    /// As many `*`, secrets only: the lengths inside a binary file must stay true.
-    Blot,
 }
 
 /// Replaces in a text, all of which is available.
@@ -96,7 +79,7 @@ impl Mask {
             let _ = fs::remove_file(&aside);
         }
         rewritten?;
-        found.into_iter().for_each(|(kind, times)| *tally.entry(kind).or_default() += times);
+        add(tally, found);
         Ok(if how == How::Binary { Masked::Blotted } else { Masked::Rewritten })
     }
 
@@ -104,7 +87,7 @@ impl Mask {
         let mut file = File::open(path)?;
         match how {
             How::Text => pass_text(&self.scanner, &mut file, out, tally),
-            How::Binary => pass(&self.scanner, Way::Blot, &mut file, out, tally),
+            How::Binary => pass(&self.scanner, Way::Blot, file, out, tally).map(drop),
             How::Wide(order) => {
                 let mut wide = Widen::new(&mut *out, order);
                 pass_text(&self.scanner, &mut Narrow::new(&mut file, order), &mut wide, tally)?;
@@ -149,64 +132,16 @@ pub(super) fn head(path: &Path) -> io::Result<Vec<u8>> {
 
 /// As [`pass`], with the secrets in the columns of a table.
 fn pass_text(scanner: &Scanner, input: &mut dyn Read, out: &mut dyn Write, tally: &mut Tally) -> io::Result<()> {
-    let mut head = Vec::new();
-    (&mut *input).take(table::HEAD as u64).read_to_end(&mut head)?;
-    let Some(table) = Table::of(&head) else {
-        return pass(scanner, Way::Tag, &mut head.as_slice().chain(input), out, tally);
-    };
-    let mut columns = Columns::new(head.as_slice().chain(input), table);
-    pass(scanner, Way::Tag, &mut columns, out, tally)?;
-    columns.tally.into_iter().for_each(|(kind, times)| *tally.entry(kind).or_default() += times);
+    let columns = pass(scanner, Way::Tag, WithoutColumns::new(input)?, out, tally)?;
+    add(tally, columns.into_tally());
     Ok(())
 }
 
-fn pass(scanner: &Scanner, way: Way, input: &mut dyn Read, out: &mut dyn Write, tally: &mut Tally) -> io::Result<()> {
-    let mut window = Vec::with_capacity(CHUNK + AHEAD + BACK);
-    let (mut at, mut more) = (0, true);
-    // The rest of a secret that reached the end of the window.
-    let mut open: Option<Class> = None;
-    while more {
-        let wanted = CHUNK + AHEAD;
-        more = (&mut *input).take(wanted as u64).read_to_end(&mut window)? == wanted;
-        let limit = if more { window.len().saturating_sub(AHEAD) } else { window.len() };
-        if let Some(class) = open {
-            let end = class.end(&window, at);
-            blot(way, end - at, out)?;
-            open = (end == window.len() && more).then_some(class);
-            at = end;
-        }
-        while let Some(hit) = scanner.next(&window, at, limit) {
-            out.write_all(window.get(at..hit.start).unwrap_or_default())?;
-            if way == Way::Tag || hit.secret {
-                count(tally, hit.kind);
-            }
-            replace(way, &hit, &window, out)?;
-            open = hit.open.filter(|_| hit.end == window.len() && more);
-            at = hit.end;
-        }
-        if at < limit {
-            out.write_all(window.get(at..limit).unwrap_or_default())?;
-            at = limit;
-        }
-        let drop = at.saturating_sub(BACK);
-        window.drain(..drop);
-        at -= drop;
-    }
-    Ok(())
-}
-
-fn replace(way: Way, hit: &Hit<'_>, window: &[u8], out: &mut dyn Write) -> io::Result<()> {
-    match way {
-        Way::Tag => out.write_all(&hit.with),
-        Way::Blot if hit.secret => blot(way, hit.end - hit.start, out),
-        Way::Blot => out.write_all(window.get(hit.start..hit.end).unwrap_or_default()),
-    }
-}
-
-/// The rest of a secret whose beginning was replaced already.
-fn blot(way: Way, length: usize, out: &mut dyn Write) -> io::Result<()> {
-    match way {
-        Way::Tag => Ok(()),
-        Way::Blot => io::copy(&mut io::repeat(b'*').take(length as u64), out).map(drop),
-    }
+/// Gives the input back, which is at its end.
+fn pass<R: Read>(scanner: &Scanner, way: Way, input: R, out: &mut dyn Write, tally: &mut Tally) -> io::Result<R> {
+    let mut replacing = Replacing::new(scanner, way, input);
+    io::copy(&mut replacing, out)?;
+    let (input, found) = replacing.into_parts();
+    add(tally, found);
+    Ok(input)
 }

@@ -1,6 +1,6 @@
 //! Secrets in the columns of a table, CSV and its like, whose first line names them: `user,password`.
 //!
-//! In:  the beginning of a text, a reader of it.  Out: [`Table`], and [`Columns`], which reads the same text without them.
+//! In:  a reader of a text.  Out: [`WithoutColumns`], which reads the same text without them.
 //! Not here: texts whose head stands elsewhere than at their beginning, secrets in cells of other columns (see `scan`).
 //!
 //! A text is a table when its first line has names alone, the line below has as many cells, and one name is plainly that of a secret.
@@ -8,7 +8,7 @@
 //!
 //! Source: RFC 4180 for quotes.
 
-use std::io::{self, Read};
+use std::io::{self, Chain, Cursor, Read};
 
 use super::hit::tag;
 use super::lexical::MARK;
@@ -16,7 +16,7 @@ use super::scalar::VALUE_LEAST;
 use super::{Tally, count, names};
 
 /// Bytes in which the head and the line below must stand.
-pub(super) const HEAD: usize = 64 << 10;
+const HEAD: usize = 64 << 10;
 /// Longest piece of a cell, and longest cell whose quotes count.
 const CELL: usize = 64 << 10;
 /// Bytes read at once.
@@ -25,7 +25,7 @@ const SEPARATORS: &[u8] = b",;\t|";
 
 /// A table with columns of secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Table {
+struct Table {
     separator: u8,
     /// Bytes of the head and of what stands above it.
     head: usize,
@@ -35,7 +35,7 @@ pub(super) struct Table {
 
 impl Table {
     /// The table that a text is, if it has such columns.
-    pub(super) fn of(text: &[u8]) -> Option<Self> {
+    fn of(text: &[u8]) -> Option<Self> {
         let (mut head, mut first) = (0, &b""[..]);
         for line in text.split_inclusive(|byte| *byte == b'\n') {
             head += line.len();
@@ -144,11 +144,11 @@ pub(super) struct Columns<R> {
     ready: Vec<u8>,
     at: usize,
     /// How often something was replaced.
-    pub tally: Tally,
+    tally: Tally,
 }
 
 impl<R: Read> Columns<R> {
-    pub(super) fn new(inner: R, table: Table) -> Self {
+    fn new(inner: R, table: Table) -> Self {
         let head = table.head;
         let (raw, ready, tally) = (Vec::new(), Vec::new(), Tally::new());
         Self { inner, table, raw, more: true, head, column: 0, drops: false, ready, at: 0, tally }
@@ -215,5 +215,42 @@ impl<R: Read> Read for Columns<R> {
         into.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
         self.at += length;
         Ok(length)
+    }
+}
+
+/// Reads a text. Where it is a table, without the secrets in its columns.
+pub(super) enum WithoutColumns<R> {
+    Text(Chain<Cursor<Vec<u8>>, R>),
+    Table(Columns<Chain<Cursor<Vec<u8>>, R>>),
+}
+
+impl<R: Read> WithoutColumns<R> {
+    /// Reads the beginning, which tells.
+    pub(super) fn new(mut input: R) -> io::Result<Self> {
+        let mut head = Vec::new();
+        input.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
+        let table = Table::of(&head);
+        let text = Cursor::new(head).chain(input);
+        Ok(match table {
+            Some(table) => Self::Table(Columns::new(text, table)),
+            None => Self::Text(text),
+        })
+    }
+
+    /// How often something was replaced.
+    pub(super) fn into_tally(self) -> Tally {
+        match self {
+            Self::Text(_) => Tally::new(),
+            Self::Table(columns) => columns.tally,
+        }
+    }
+}
+
+impl<R: Read> Read for WithoutColumns<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Text(text) => text.read(into),
+            Self::Table(columns) => columns.read(into),
+        }
     }
 }

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 use super::drawn::is_drawn;
 use super::hit::{Hit, tag};
-use super::lexical::{MARK, in_name};
+use super::lexical::{Class, MARK, in_name};
 use super::names;
 use super::scalar::VALUE_LEAST;
 
@@ -26,16 +26,23 @@ pub(super) fn block(text: &[u8], sign: usize, from: usize, kind: &'static str) -
     let signs = lines.first.iter().take_while(|byte| b"+-123456789".contains(byte)).count();
     is_end(lines.first.get(signs..)?).then_some(())?;
     let mut found = Found::new(kind);
-    for line in lines {
-        if line.value.is_empty() {
-            continue;
-        }
-        if line.indent <= column {
-            break;
-        }
-        found.add(text, line.start, line.start + line.value.len());
-    }
-    found.hit()
+    let goes_on = found.add_deeper(text, lines, column);
+    let hit = found.hit()?;
+    Some(Hit { open: goes_on.then_some(Class::Lines(column)), ..hit })
+}
+
+/// The lines of a block that go on at a place, which may be in the middle of one. `column` is that of their name.
+pub(super) fn rest(text: &[u8], at: usize, column: usize, kind: &'static str) -> Hit<'static> {
+    let before = text.get(..at).unwrap_or_default();
+    let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let is_begun = before.get(start..).is_some_and(|line| !line.trim_ascii().is_empty());
+    // Of a line that was begun the beginning was replaced.
+    let end = if is_begun { Class::Lines(column).end(text, at) } else { at };
+    let lines = Lines { text, first: &[], at: if is_begun { end + 1 } else { start } };
+    let mut found = Found { start: Some(at), end, ..Found::new(kind) };
+    let goes_on = found.add_deeper(text, lines, column);
+    let open = goes_on.then_some(Class::Lines(column));
+    Hit { with: Cow::Owned(found.with), open, ..Hit::closed(at, found.end, kind) }
 }
 
 /// Every item of the list below `passwords:`. `sign` is the colon. Items with further names are left alone, as is a sentence. Below a name
@@ -174,6 +181,20 @@ impl Found {
         self.with.extend_from_slice(tag(self.kind).as_bytes());
         self.secret += value.len();
         self.end = end;
+    }
+
+    /// Adds all lines up to the first one that is not deeper than a column. Whether there is none such.
+    fn add_deeper(&mut self, text: &[u8], lines: Lines<'_>, column: usize) -> bool {
+        for line in lines {
+            if line.value.is_empty() {
+                continue;
+            }
+            if line.indent <= column {
+                return false;
+            }
+            self.add(text, line.start, line.start + line.value.len());
+        }
+        true
     }
 
     fn hit(self) -> Option<Hit<'static>> {
