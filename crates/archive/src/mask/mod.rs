@@ -17,6 +17,7 @@ mod drawn;
 mod folder;
 mod forms;
 mod hit;
+mod joined;
 mod lexical;
 mod names;
 mod nested;
@@ -34,6 +35,7 @@ mod stream;
 mod table;
 mod tokens;
 mod value;
+mod variables;
 mod wide;
 mod xml;
 mod yaml;
@@ -335,3 +337,7 @@ fn count(tally: &mut Tally, kind: &str) {
 fn add(tally: &mut Tally, more: Tally) {
     more.into_iter().for_each(|(kind, times)| *tally.entry(kind).or_default() += times);
 }
+
+#[cfg(test)]
+#[path = "mask_tests.rs"]
+mod tests;

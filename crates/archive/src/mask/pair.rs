@@ -34,8 +34,8 @@ fn paired(before: &[u8], word: &[u8]) -> Option<&'static str> {
     let name = std::str::from_utf8(rest.get(skipped..skipped + length)?).ok()?;
     let between = rest.get(skipped + length..)?;
     let next = between.iter().all(|byte| b"\"'\\ ,\r\n\t-".contains(byte));
-    // Further members of the same object: `"name": "HF_TOKEN", "type": "plain", "value": "x"`.
-    let member = |byte: &u8| in_name(*byte) || b"\"'\\ ,:\r\n\t".contains(byte);
+    // Further members of the same object: `"name": "HF_TOKEN", "type": "plain", "value": "x"`. Of a tag: `key="password" type="x" value="x"`.
+    let member = |byte: &u8| in_name(*byte) || b"\"'\\ ,:=\r\n\t".contains(byte);
     let further = between.first().is_some_and(|byte| b"\"'\\".contains(byte)) && between.iter().all(member);
     let joined = skipped > 0 && (next || further);
     if joined { names::in_text(name) } else { None }

@@ -30,6 +30,10 @@ pub(super) fn run(text: &[u8], from: usize, kind: &'static str, class: Class) ->
         _ => class.end(text, from),
     };
     let value = text.get(from..end)?;
+    if matches!(class, Class::Quoted(quote) if text.get(end) != Some(&quote)) && value.starts_with(b"-----BEGIN ") {
+        // A private key shows by itself, to its last line.
+        return None;
+    }
     let elsewhere = class == Class::Value && is_reference(text.get(from..)?);
     let secret = value.len() >= VALUE_LEAST && !elsewhere && !names::is_void(value) && !names::is_count(kind, value);
     secret.then(|| Hit::new(from, end, kind, class))

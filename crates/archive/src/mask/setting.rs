@@ -1,16 +1,17 @@
-//! Values behind a name and a sign: `NAME=VALUE`, `"name": "value"`, `name: value`, settings of connections, lines of files of variables.
+//! Values behind a name and a sign: `NAME=VALUE`, `"name": "value"`, `name: value`, settings of connections.
 //!
 //! In:  bytes, the place of the sign.  Out: [`Hit`].
-//! Not here: pairs and options, the value itself (see `value`).
+//! Not here: pairs and options, the value itself (see `value`), lines of files of variables (see `variables`).
 
 use super::drawn::is_drawn;
 use super::hit::Hit;
-use super::lexical::{Class, MARK, NAME, colour_before, in_name, is_escaped, is_quote};
+use super::lexical::{Class, NAME, colour_before, in_name, is_quote};
 use super::nested::{in_object, listed};
 use super::pair::listed_before;
-use super::scalar::{VALUE_LEAST, is_reference, run, scheme};
+use super::scalar::{VALUE_LEAST, run};
 use super::value::{ALIGNED, gap, value, wrapped};
-use super::{names, tokens, yaml};
+use super::variables::{in_line, in_lines, is_shouted, line_start};
+use super::{names, tokens, xml, yaml};
 
 pub(super) fn behind_name(text: &[u8], sign: usize) -> Option<Hit<'static>> {
     let mut end = sign;
@@ -72,12 +73,14 @@ pub(super) fn behind_name(text: &[u8], sign: usize) -> Option<Hit<'static>> {
     let shouted = text.get(sign) == Some(&b'=') && end == sign && is_shouted(name.as_bytes());
     let line = |kind| {
         let of_file = text.get(sign) == Some(&b'=') && end == sign && line_start(text, start);
-        if of_file { in_line(text, from, kind, shouted) } else { None }
+        if of_file { in_line(text, from, kind, shouted).or_else(|| in_lines(text, from, kind)) } else { None }
     };
     let below = |kind| if text.get(sign) == Some(&b':') { yaml::list(text, sign, kind) } else { None };
     if let Some(kind) = names::in_text(name) {
         let to_end = |hit| if quotes.is_empty() { to_line_end(text, sign, hit) } else { hit };
-        return line(kind).or_else(|| below(kind)).or_else(|| value(text, from, kind, quotes).map(to_end));
+        let short = || if quotes.is_empty() { short(text, sign, kind) } else { None };
+        let here = || value(text, from, kind, quotes).map(to_end).or_else(short);
+        return line(kind).or_else(|| below(kind)).or_else(here);
     }
     let several = names::of_several(name);
     if let Some(hit) = several.and_then(below) {
@@ -96,11 +99,21 @@ pub(super) fn behind_name(text: &[u8], sign: usize) -> Option<Hit<'static>> {
             _ => {}
         }
     }
+    let found = |hit: &Hit<'_>| text.get(hit.start..hit.end).unwrap_or_default();
     if name.eq_ignore_ascii_case("value") {
-        let number = |hit: &Hit<'_>| {
-            text.get(hit.start..hit.end).is_some_and(|run| run.iter().all(|byte| b"0123456789.+-eE".contains(byte)))
-        };
-        return value(text, from, listed_before(text, start)?, quotes).filter(|hit| !number(hit));
+        let in_tag = || if text.get(sign) == Some(&b'=') { xml::behind(text, start) } else { None };
+        if let Some(kind) = listed_before(text, start).or_else(in_tag) {
+            let number = |hit: &Hit<'_>| found(hit).iter().all(|byte| b"0123456789.+-eE".contains(byte));
+            return value(text, from, kind, quotes).filter(|hit| !number(hit));
+        }
+    }
+    if OF_MAPPING.iter().any(|word| name.eq_ignore_ascii_case(word)) && text.get(sign) == Some(&b':') {
+        let above = yaml::above(text, sign)?;
+        if let Some(kind) = names::in_text(above).or_else(|| names::of_several(above)) {
+            return value(text, from, kind, quotes).map(|hit| to_line_end(text, sign, hit));
+        }
+        let kind = names::perhaps_in_text(above)?;
+        return value(text, from, kind, quotes).filter(|hit| is_drawn(above, found(hit)));
     }
     let kind = names::perhaps_in_text(name)?;
     // `TOKEN=x` of a file of variables.
@@ -129,6 +142,8 @@ pub(super) fn behind_name(text: &[u8], sign: usize) -> Option<Hit<'static>> {
     Some(hit)
 }
 
+/// Names of the member that holds the secret of a mapping in YAML. Others name its file, its kind or who it is of.
+const OF_MAPPING: &[&str] = &["value", "val", "plain", "plaintext", "content", "data"];
 /// Bytes behind a name that tell whether its value is drawn.
 const JUDGED: usize = 1 << 10;
 /// And of a block.
@@ -144,6 +159,18 @@ fn is_of_connection(text: &[u8], start: usize, sign: usize) -> bool {
     text.get(sign) == Some(&b'=')
         && setting.is_some_and(|setting| setting.contains(&b'='))
         && value.is_some_and(|first| !b"/~\"'$".contains(first))
+}
+
+/// A value of few characters before a sign that belongs to it, where its name begins the line: `password: ab&x`.
+fn short(text: &[u8], sign: usize, kind: &'static str) -> Option<Hit<'static>> {
+    let from = sign + 1 + gap(text.get(sign + 1..)?, false, true);
+    let end = Class::Value.end(text, from);
+    (1..VALUE_LEAST).contains(&(end - from)).then_some(())?;
+    let hit = to_line_end(text, sign, Hit::new(from, end, kind, Class::Value));
+    let value = text.get(hit.start..hit.end)?;
+    // `yes|no` are words to choose from.
+    let says = !value.split(|byte| b",;|".contains(byte)).all(names::is_void);
+    (value.len() >= VALUE_LEAST && says && !names::is_count(kind, value)).then_some(hit)
 }
 
 /// A value without quotes whose name begins the line goes on to the end of the line, where no blank stands in it: `password: a&b`. What
@@ -170,51 +197,4 @@ fn to_line_end(text: &[u8], sign: usize, hit: Hit<'static>) -> Hit<'static> {
     }
     let open = if tail == rest.len() { Some(Class::Blank) } else { None };
     Hit { end: hit.end + tail, open: if tail == 0 { hit.open } else { open }, ..hit }
-}
-
-fn is_shouted(name: &[u8]) -> bool {
-    !name.is_empty() && name.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_')
-}
-
-/// Whether a name begins a line of a file of variables, perhaps behind `export`.
-fn line_start(text: &[u8], start: usize) -> bool {
-    const BACK: usize = 64;
-    let before = text.get(start.saturating_sub(BACK)..start).unwrap_or_default();
-    let line = before.rsplit(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
-    let whole = line.len() < before.len() || before.len() == start;
-    let line = if before.len() == start { line.strip_prefix(MARK).unwrap_or(line) } else { line };
-    whole && matches!(line.trim_ascii(), b"" | b"export" | b"set" | b"ENV" | b"-")
-}
-
-/// The value of a line `NAME=value` of a file of variables without quotes, up to white space. A blank behind a backslash belongs to it.
-/// Other names than `NAME` must have the line for themselves.
-fn in_line(text: &[u8], from: usize, kind: &'static str, shouted: bool) -> Option<Hit<'static>> {
-    let rest = text.get(from..)?;
-    let first = rest.first()?;
-    let elsewhere =
-        is_quote(first) || matches!(first, b'[' | b'\x1b') || wrapped(rest, false) > 0 || is_reference(rest);
-    if elsewhere || kind == "cookie" {
-        return None;
-    }
-    let from = from + scheme(rest);
-    let mut end = Class::Blank.end(text, from);
-    while matches!(text.get(end), Some(b' ' | b'\t')) && is_escaped(text, from, end) {
-        end = Class::Blank.end(text, end + 1);
-    }
-    let ends_line = matches!(text.get(end), None | Some(b'\n' | b'\r'));
-    let run = text.get(from..end)?;
-    // What closes something around it stays.
-    let length = run.len() - run.iter().rev().take_while(|byte| b"\"'`;,)]}>".contains(byte)).count();
-    let value = run.get(..length)?;
-    let is_next = |part: &[u8]| {
-        part.iter().position(|byte| *byte == b'=').is_some_and(|at| part.get(..at).is_some_and(is_shouted))
-    };
-    let alone = if shouted {
-        !value.split(|byte| b",;&|".contains(byte)).skip(1).any(is_next)
-    } else {
-        ends_line && !value.contains(&b'=')
-    };
-    let secret =
-        value.len() >= VALUE_LEAST && !names::is_void(run) && !names::is_void(value) && !names::is_count(kind, value);
-    (alone && secret).then(|| Hit::new(from, from + length, kind, Class::Blank))
 }

@@ -3,13 +3,15 @@
 //! In:  a reader of a text.  Out: [`WithoutColumns`], which reads the same text without them.
 //! Not here: texts whose head stands elsewhere than at their beginning, secrets in cells of other columns (see `scan`).
 //!
-//! A text is a table when its first line has names alone, the line below has as many cells, and one name is plainly that of a secret.
+//! A text is a table when its first line has names alone, the line below has as many cells, and one name is that of a secret. Where
+//! it is `token`, `key` or the like, each cell must look drawn.
 //! Comments may stand above. Memory does not grow with the text: a cell of any length is read in pieces.
 //!
 //! Source: RFC 4180 for quotes.
 
 use std::io::{self, Chain, Cursor, Read};
 
+use super::drawn::is_drawn;
 use super::hit::tag;
 use super::lexical::MARK;
 use super::scalar::VALUE_LEAST;
@@ -29,8 +31,32 @@ struct Table {
     separator: u8,
     /// Bytes of the head and of what stands above it.
     head: usize,
-    /// By number, the kind of the secrets.
-    columns: Vec<(usize, &'static str)>,
+    columns: Vec<Column>,
+}
+
+/// A column of secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Column {
+    /// Its number.
+    at: usize,
+    kind: &'static str,
+    /// A name such as `token` or `key`, which is not plain about it. A cell must look drawn then.
+    perhaps: Option<String>,
+}
+
+impl Column {
+    fn of(at: usize, name: &[u8]) -> Option<Self> {
+        let name = std::str::from_utf8(name).ok()?;
+        let plain = names::in_text(name).map(|kind| Self { at, kind, perhaps: None });
+        plain.or_else(|| Some(Self { at, kind: names::perhaps_in_text(name)?, perhaps: Some(name.to_owned()) }))
+    }
+
+    fn is_secret(&self, cell: &[u8]) -> bool {
+        cell.len() >= VALUE_LEAST
+            && !names::is_void(cell)
+            && !names::is_count(self.kind, cell)
+            && self.perhaps.as_ref().is_none_or(|name| is_drawn(name, cell))
+    }
 }
 
 impl Table {
@@ -54,15 +80,14 @@ impl Table {
                 && heads.iter().any(|head| head.starts_with(b" "))
                 && named().any(|(_, name)| name.contains(&b' '));
             let is_table = heads.len() > 1 && !prose && named().all(|(_, name)| is_name(name));
-            let kind = |name: &[u8]| names::in_text(std::str::from_utf8(name).ok()?);
-            let columns: Vec<(usize, &str)> = named().filter_map(|(at, name)| Some((at, kind(name)?))).collect();
+            let columns: Vec<Column> = named().filter_map(|(at, name)| Column::of(at, name)).collect();
             let fits = is_table && !columns.is_empty() && cells(below).count() == heads.len();
             fits.then_some(Self { separator: *separator, head, columns })
         })
     }
 
-    fn kind(&self, column: usize) -> Option<&'static str> {
-        self.columns.iter().find(|(at, _)| *at == column).map(|(_, kind)| *kind)
+    fn column(&self, number: usize) -> Option<&Column> {
+        self.columns.iter().find(|column| column.at == number)
     }
 }
 
@@ -88,6 +113,11 @@ impl<'t> Iterator for Cells<'t> {
         self.at = (rest.get(end) == Some(&self.separator)).then_some(self.at? + end + 1);
         rest.get(..end)
     }
+}
+
+/// The bytes that end lines.
+fn line_ends(cell: &[u8]) -> impl Iterator<Item = u8> {
+    cell.iter().copied().filter(|byte| matches!(byte, b'\n' | b'\r'))
 }
 
 /// A cell without blanks and quotes around it.
@@ -170,7 +200,11 @@ impl<R: Read> Columns<R> {
         while at < limit {
             let rest = raw.get(at..).unwrap_or_default();
             let end = cell_end(rest, self.table.separator);
-            let replaced = self.drops || self.cell(rest.get(..end).unwrap_or_default());
+            let cell = rest.get(..end).unwrap_or_default();
+            let replaced = self.drops || self.cell(cell);
+            if self.drops {
+                self.ready.extend(line_ends(cell));
+            }
             let sign = rest.get(end).filter(|sign| **sign == self.table.separator || **sign == b'\n').copied();
             match sign {
                 Some(b'\n') => self.column = 0,
@@ -188,17 +222,17 @@ impl<R: Read> Columns<R> {
     /// Whether it was replaced.
     fn cell(&mut self, cell: &[u8]) -> bool {
         let inner = bare(cell);
-        let secret =
-            |kind: &&str| inner.len() >= VALUE_LEAST && !names::is_void(inner) && !names::is_count(kind, inner);
-        let Some(kind) = self.table.kind(self.column).filter(secret) else {
+        let column = self.table.column(self.column).filter(|column| column.is_secret(inner));
+        let Some(kind) = column.map(|column| column.kind) else {
             self.ready.extend_from_slice(cell);
             return false;
         };
-        // The quotes and the blanks stay.
+        // The quotes, the blanks and the ends of lines stay.
         let blanks = cell.len() - cell.trim_ascii_start().len();
         let before = blanks + usize::from(inner.len() < cell.trim_ascii().len());
         self.ready.extend_from_slice(cell.get(..before).unwrap_or_default());
         self.ready.extend_from_slice(tag(kind).as_bytes());
+        self.ready.extend(line_ends(inner));
         self.ready.extend_from_slice(cell.get(before + inner.len()..).unwrap_or_default());
         count(&mut self.tally, kind);
         true

@@ -69,7 +69,11 @@ pub(super) fn value(text: &[u8], from: usize, kind: &'static str, quotes: &str) 
     let sign = from.checked_sub(1)?;
     let yaml = text.get(sign) == Some(&b':');
     let mut from = from + gap(text.get(from..)?, !quotes.is_empty(), yaml::begins_line(text, sign));
-    from += colours(text.get(from..)?);
+    let coloured = colours(text.get(from..)?);
+    from += coloured;
+    if coloured > 0 {
+        from += gap(text.get(from..)?, false, false);
+    }
     from += wrapped(text.get(from..)?, yaml);
     match text.get(from)? {
         b'[' => return listed(text, from + 1, kind, quotes),

@@ -8,13 +8,10 @@
 //!
 //! Source: YAML 1.2.2, sections 8.1 (blocks) and 8.2.1 (lists).
 
-use std::borrow::Cow;
-
 use super::drawn::is_drawn;
-use super::hit::{Hit, tag};
+use super::hit::Hit;
+use super::joined::Joined;
 use super::lexical::{Class, MARK, in_name};
-use super::names;
-use super::scalar::VALUE_LEAST;
 
 /// Longest beginning of a line that is looked back at.
 const LINE: usize = 256;
@@ -25,10 +22,24 @@ pub(super) fn block(text: &[u8], sign: usize, from: usize, kind: &'static str) -
     let lines = Lines::of(text, from)?;
     let signs = lines.first.iter().take_while(|byte| b"+-123456789".contains(byte)).count();
     is_end(lines.first.get(signs..)?).then_some(())?;
-    let mut found = Found::new(kind);
-    let goes_on = found.add_deeper(text, lines, column);
+    let mut found = Joined::new(kind);
+    let goes_on = add_deeper(&mut found, text, lines, column);
     let hit = found.hit()?;
     Some(Hit { open: goes_on.then_some(Class::Lines(column)), ..hit })
+}
+
+/// Adds all lines up to the first one that is not deeper than a column. Whether there is none such.
+fn add_deeper(found: &mut Joined, text: &[u8], lines: Lines<'_>, column: usize) -> bool {
+    for line in lines {
+        if line.value.is_empty() {
+            continue;
+        }
+        if line.indent <= column {
+            return false;
+        }
+        found.add(text, line.start, line.start + line.value.len());
+    }
+    true
 }
 
 /// The lines of a block that go on at a place, which may be in the middle of one. `column` is that of their name.
@@ -37,12 +48,12 @@ pub(super) fn rest(text: &[u8], at: usize, column: usize, kind: &'static str) ->
     let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let is_begun = before.get(start..).is_some_and(|line| !line.trim_ascii().is_empty());
     // Of a line that was begun the beginning was replaced.
-    let end = if is_begun { Class::Lines(column).end(text, at) } else { at };
-    let lines = Lines { text, first: &[], at: if is_begun { end + 1 } else { start } };
-    let mut found = Found { start: Some(at), end, ..Found::new(kind) };
-    let goes_on = found.add_deeper(text, lines, column);
-    let open = goes_on.then_some(Class::Lines(column));
-    Hit { with: Cow::Owned(found.with), open, ..Hit::closed(at, found.end, kind) }
+    let next = if is_begun { Class::Lines(column).end(text, at) } else { at };
+    let lines = Lines { text, first: &[], at: if is_begun { next + 1 } else { start } };
+    let end = if text.get(at..next).is_some_and(|line| line.ends_with(b"\r")) { next - 1 } else { next };
+    let mut found = Joined::behind(at, end, kind);
+    let goes_on = add_deeper(&mut found, text, lines, column);
+    Hit { open: goes_on.then_some(Class::Lines(column)), ..found.rest(at) }
 }
 
 /// Every item of the list below `passwords:`. `sign` is the colon. Items with further names are left alone, as is a sentence. Below a name
@@ -53,7 +64,7 @@ pub(super) fn list(text: &[u8], sign: usize, kind: &'static str) -> Option<Hit<'
     is_end(lines.first).then_some(())?;
     let shouted = !name.iter().any(u8::is_ascii_lowercase);
     let sure = kind == "password" || (matches!(kind, "token" | "key") && !shouted);
-    let mut found = Found::new(kind);
+    let mut found = Joined::new(kind);
     let mut indent = None;
     for line in lines {
         if line.value.is_empty() || line.value.starts_with(b"#") {
@@ -113,6 +124,31 @@ fn named(text: &[u8], sign: usize) -> Option<(usize, &[u8])> {
     name.iter().all(|byte| in_name(*byte) || b"\"'.".contains(byte)).then_some((column, name))
 }
 
+/// The name of the mapping that a member belongs to: `token` of `token:` and, on a line below, `value: x`. `sign` is the member's colon. An
+/// item of a list has none.
+pub(super) fn above(text: &[u8], sign: usize) -> Option<&str> {
+    /// How far the name may stand above.
+    const BACK: usize = 512;
+    let (column, _) = named(text, sign)?;
+    let cut = sign.saturating_sub(BACK);
+    let back = text.get(cut..sign)?;
+    // Of the first line in sight the beginning may be missing.
+    let skipped = if cut == 0 { 0 } else { back.iter().position(|byte| *byte == b'\n')? + 1 };
+    let mut lines = back.get(skipped..)?.rsplit(|byte| *byte == b'\n');
+    lines.next()?.get(..column)?.iter().all(|byte| *byte == b' ').then_some(())?;
+    let begins = |line: &[u8]| line.iter().position(|byte| !b" -".contains(byte));
+    let is_above = |line: &&[u8]| {
+        let value = line.trim_ascii();
+        !value.is_empty() && !value.starts_with(b"#") && begins(line).is_some_and(|at| at < column)
+    };
+    let line = lines.find(is_above)?;
+    let line = line.get(begins(line)?..)?;
+    let colon = line.iter().position(|byte| *byte == b':')?;
+    is_end(line.get(colon + 1..)?).then_some(())?;
+    let name = std::str::from_utf8(line.get(..colon)?).ok()?.trim_matches(['"', '\'']);
+    name.bytes().all(in_name).then_some(name)
+}
+
 /// Lines below a place.
 struct Lines<'t> {
     text: &'t [u8],
@@ -150,55 +186,5 @@ impl<'t> Iterator for Lines<'t> {
         self.at += line.len() + 1;
         let indent = line.iter().take_while(|byte| **byte == b' ').count();
         Some(Line { indent, start, value: line.trim_ascii() })
-    }
-}
-
-/// What is replaced, together with what stands between.
-struct Found {
-    kind: &'static str,
-    start: Option<usize>,
-    end: usize,
-    with: Vec<u8>,
-    /// Bytes of it that say something.
-    secret: usize,
-}
-
-impl Found {
-    const fn new(kind: &'static str) -> Self {
-        Self { kind, start: None, end: 0, with: Vec::new(), secret: 0 }
-    }
-
-    fn add(&mut self, text: &[u8], start: usize, end: usize) {
-        let value = text.get(start..end).unwrap_or_default();
-        if names::is_void(value) || names::is_count(self.kind, value) {
-            return;
-        }
-        if self.start.is_none() {
-            self.start = Some(start);
-        } else {
-            self.with.extend_from_slice(text.get(self.end..start).unwrap_or_default());
-        }
-        self.with.extend_from_slice(tag(self.kind).as_bytes());
-        self.secret += value.len();
-        self.end = end;
-    }
-
-    /// Adds all lines up to the first one that is not deeper than a column. Whether there is none such.
-    fn add_deeper(&mut self, text: &[u8], lines: Lines<'_>, column: usize) -> bool {
-        for line in lines {
-            if line.value.is_empty() {
-                continue;
-            }
-            if line.indent <= column {
-                return false;
-            }
-            self.add(text, line.start, line.start + line.value.len());
-        }
-        true
-    }
-
-    fn hit(self) -> Option<Hit<'static>> {
-        let start = self.start.filter(|_| self.secret >= VALUE_LEAST)?;
-        Some(Hit { with: Cow::Owned(self.with), ..Hit::closed(start, self.end, self.kind) })
     }
 }
