@@ -98,7 +98,7 @@ fn columns_with_the_name_of_a_secret_lose_their_cells() {
         ("# by hand\n\n\tpassword\n0\tab cd\n1\tnone\n", "# by hand\n\n\tpassword\n0\t<masked:password>\n1\tnone\n"),
         (
             "user, hf_token\nann, abcd\nbob, \"ef\ngh\"\n",
-            "user, hf_token\nann, <masked:token>\nbob, \"<masked:token>\"\n",
+            "user, hf_token\nann, <masked:token>\nbob, \"<masked:token>\n\"\n",
         ),
         // A quote that nothing closes costs no other cell.
         ("password,n\n\"abcd,1\nefgh,2\n", "password,n\n<masked:password>,1\n<masked:password>,2\n"),
@@ -217,6 +217,13 @@ fn beginnings_without_an_end_cost_no_more_than_their_length() {
         "key=",
         "bearer-",
         "password-",
+        "password='\n",
+        "password=\"\na",
+        "password: |\n ",
+        "token:\n value: ",
+        "<a value=",
+        "<password> ",
+        "token,key\n",
     ] {
         let text = part.repeat(LENGTH / part.len());
         assert!(!masked(&text).is_empty(), "{part}");
@@ -310,7 +317,7 @@ fn a_table_of_any_size_loses_its_column() {
     let path = folder.put("users.csv", table("\"ab,\ncd\""));
     let mut tally = Tally::new();
     assert_eq!(mask().file(&path, &mut tally).unwrap(), Masked::Rewritten);
-    assert!(fs::read_to_string(&path).unwrap() == table("\"<masked:password>\""));
+    assert!(fs::read_to_string(&path).unwrap() == table("\"<masked:password>\n\""));
     assert_eq!(tally.get("password"), Some(&(ROWS as u64)));
     // A cell longer than whatever is read at once.
     let path = folder.put("long.csv", format!("n,password\n1,{}\n2,x\n3,abcd\n", "q".repeat((3 << 20) + 2)));
