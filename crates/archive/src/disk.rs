@@ -183,8 +183,12 @@ pub fn open_plain(path: &Path) -> io::Result<File> {
 
 /// A link that leads to itself is no file, as other links to nothing plain.
 fn no_loop(cause: io::Error) -> io::Error {
-    if cause.kind().to_string().contains("filesystem loop") {
-        return io::Error::new(io::ErrorKind::InvalidData, "it is a link that leads to itself, not a file");
+    #[cfg(target_os = "linux")]
+    {
+        use nix::errno::Errno;
+        if cause.raw_os_error().map(Errno::from_raw) == Some(Errno::ELOOP) {
+            return io::Error::new(io::ErrorKind::InvalidData, "it is a link that leads to itself, not a file");
+        }
     }
     cause
 }
@@ -313,5 +317,24 @@ pub(crate) fn refusal(cause: &io::Error) -> (&'static str, String) {
             ("it is no longer there", format!("{hint}, then {again}"))
         }
         _ => ("the file system refused", format!("check the disk, then {again}")),
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_link_that_leads_to_itself_is_no_file_and_is_told_from_one_to_nothing() {
+        let folder = sparkbench_testing::Folder::new("disk-loop");
+        let (circle, nothing) = (folder.join("circle"), folder.join("nothing"));
+        symlink("circle", &circle).unwrap();
+        symlink("no-such-file", &nothing).unwrap();
+        let error = open_plain(&circle).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        assert_eq!(error.to_string(), "it is a link that leads to itself, not a file");
+        assert_eq!(open_plain(&nothing).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }
