@@ -305,6 +305,24 @@ mod tests {
         assert!(SiteLock::take(&link, false, |_| false).unwrap().is_none());
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_link_in_the_place_of_the_lock_is_not_followed() {
+        let folder = Folder::new("site-lock-followed");
+        let (lock, elsewhere) = (folder.join(".site.sparkbench-lock"), folder.join("elsewhere"));
+        for there in [false, true] {
+            if there {
+                fs::write(&elsewhere, "of somebody").unwrap();
+            }
+            std::os::unix::fs::symlink(&elsewhere, &lock).unwrap();
+            let error = SiteLock::take(&folder.join("site"), false, |_| true).unwrap_err();
+            assert!(error.what.starts_with("cannot lock"), "{error}");
+            assert_eq!(fs::read_to_string(&elsewhere).ok().as_deref(), there.then_some("of somebody"));
+            assert!(fs::symlink_metadata(&lock).is_ok_and(|meta| meta.is_symlink()), "it stays where it is");
+            fs::remove_file(&lock).unwrap();
+        }
+    }
+
     #[test]
     fn a_path_without_a_name_is_an_error_and_no_end_of_a_wait() {
         for path in ["/", "no-such-folder/.."] {
