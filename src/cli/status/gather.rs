@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 use sparkbench_archive::journal::{self, Entry, Tail};
 use sparkbench_archive::manifest::{
-    CAMPAIGN_FILE, CampaignWire, INTERRUPTED_FOLDER, RUNS_FOLDER, SEAL_FILE, TELEMETRY_FILE,
+    CAMPAIGN_FILE, CampaignWire, INTERRUPTED_FOLDER, PART, RUNS_FOLDER, SEAL_FILE, TELEMETRY_FILE,
 };
-use sparkbench_archive::{self as archive, Progress, disk, lock, read_campaign, shown, writer};
+use sparkbench_archive::{self as archive, Progress, disk, lock, read_campaign, shown};
 use sparkbench_ingest as ingest;
 use sparkbench_model::Run;
 use sparkbench_text::error::Error;
@@ -141,7 +141,7 @@ impl Gatherer {
 
     /// Last whole line of the telemetry of a run that is not complete.
     fn telemetry(&self, run: &str) -> Vec<(String, String)> {
-        let aside = self.folder.join(RUNS_FOLDER).join(format!(".{run}{}", writer::PART)).join(TELEMETRY_FILE);
+        let aside = self.folder.join(RUNS_FOLDER).join(format!(".{run}{PART}")).join(TELEMETRY_FILE);
         let Ok(mut file) = disk::open_plain(&aside) else { return Vec::new() };
         let mut header = String::new();
         let mut end = Vec::new();

@@ -16,7 +16,7 @@ use crate::manifest::JOURNAL_FILE;
 
 /// The one who writes a journal.
 #[derive(Debug)]
-pub struct Appender {
+pub struct JournalWriter {
     folder: PathBuf,
     file: File,
     digest: Sha256,
@@ -27,7 +27,7 @@ pub struct Appender {
     doubtful: bool,
 }
 
-impl Appender {
+impl JournalWriter {
     /// Opens the journal of an archive, making it where there is none. The next line repairs a torn one. With `give_up`, lines that were
     /// changed count for nothing: the next line names their bytes as it names torn ones.
     ///

@@ -1,6 +1,6 @@
 //! The journal of a campaign: `journal.jsonl`, one line for each step, each chained to everything before it.
 //!
-//! In:  events.  Out: [`Event`], [`Entry`], [`read`] for readers, [`Appender`] for the one writer.
+//! In:  events.  Out: [`Event`], [`Entry`], [`read`] for readers, [`JournalWriter`] for the one writer.
 //! Not here: what follows from the events (see [`Progress`](super::Progress)), the lock.
 //!
 //! A line ends in `,"chain":"<64 hex>"}`: SHA-256 over every byte of the file before the line, then over the line's own bytes up to that
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::manifest::{CAMPAIGN_FILE, DroppedWire, FileHash};
 use sparkbench_model::Instant;
 
-pub use append::Appender;
+pub use append::JournalWriter;
 pub use chain::{Journal, Tail, read, scan};
 pub(crate) use chain::{chained, is_chained};
 

@@ -1,6 +1,6 @@
 //! The files of a campaign as they are on disk: `campaign.json`, `runs/<id>/run.json`, `requests.jsonl`, `telemetry.csv`.
 //!
-//! In:  nothing.  Out: one serde type a file, the schema names, the fixed names of the layout.
+//! In:  nothing.  Out: one serde type a file, the schema names, the fixed names of the layout, unfinished ones too.
 //! Not here: writing a campaign, or making runs of it (see `ingest`).
 //!
 //! Contract: `docs/archive.md`. Fields may be added. A rename or a change of meaning needs a new schema number. Readers ignore fields
@@ -50,3 +50,16 @@ pub const PREPARED_FOLDER: &str = "prepared";
 pub const JOURNAL_FILE: &str = "journal.jsonl";
 /// Written once when every planned run is accounted for: the hash of the journal at its end.
 pub const SEAL_FILE: &str = "seal.json";
+/// A new disk has it. It is no part of an archive.
+pub const OF_THE_DISK: &str = "lost+found";
+/// Ends the names of unfinished folders.
+pub const PART: &str = ".part";
+/// Folders that hold folders which are made once.
+pub const PARENTS: [&str; 3] = [RUNS_FOLDER, PROBES_FOLDER, PREPARED_FOLDER];
+/// All folders of an archive.
+pub const FOLDERS: [&str; 4] = [RUNS_FOLDER, PROBES_FOLDER, PREPARED_FOLDER, INTERRUPTED_FOLDER];
+
+/// The name of an unfinished folder's final place.
+pub fn unfinished(name: &str) -> Option<&str> {
+    name.strip_prefix('.')?.strip_suffix(PART)
+}

@@ -9,15 +9,14 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use super::expected::Expected;
-use super::{Kind, Mismatch, Progressed, Remedy, Verified};
+use super::findings::{Kind, Mismatch, Progressed, Remedy, Verified};
 use crate::discover::WRITTEN_FILES;
 use crate::disk::{self, Tree, is_aside};
 use crate::journal::{self, Event, Journal, Tail};
 use crate::manifest::{
-    CAMPAIGN_FILE, CAMPAIGN_SCHEMA, CampaignWire, FileHash, INTERRUPTED_FOLDER, JOURNAL_FILE, PREPARED_FOLDER,
-    PROBES_FOLDER, RUN_FILE, RUNS_FOLDER, RunWire, SEAL_FILE,
+    CAMPAIGN_FILE, CAMPAIGN_SCHEMA, CampaignWire, FOLDERS, FileHash, INTERRUPTED_FOLDER, JOURNAL_FILE, OF_THE_DISK,
+    PARENTS, PREPARED_FOLDER, PROBES_FOLDER, RUN_FILE, RUNS_FOLDER, RunWire, SEAL_FILE, unfinished,
 };
-use crate::writer::{FOLDERS, OF_THE_DISK, PARENTS, unfinished};
 use crate::{FileName, Progress, shown};
 use sparkbench_text::error::Error;
 

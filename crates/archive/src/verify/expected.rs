@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
-use super::{Kind, Mismatch, Progressed, Remedy, Verified};
+use super::findings::{Kind, Mismatch, Progressed, Remedy, Verified};
 use crate::FileName;
 use crate::disk::{self, Tree};
 use crate::manifest::{INTERRUPTED_FOLDER, PREPARED_FOLDER, PROBES_FOLDER};

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use walkdir::{DirEntry, WalkDir};
 
-use super::{Below, Kind, Mismatch, Progressed, Runs, State, Verified, campaign, is_archive};
+use super::campaign;
+use super::findings::{Below, Kind, Mismatch, Progressed, Runs, State, Verified};
 use crate::discover::{is_hidden, is_site};
 use crate::lock;
-use crate::manifest::LossWire;
+use crate::manifest::{CAMPAIGN_FILE, JOURNAL_FILE, LossWire};
 use crate::{FileName, shown};
 use sparkbench_text::error::Error;
 
@@ -96,4 +97,9 @@ impl Runs {
             interrupted: self.interrupted + other.interrupted,
         }
     }
+}
+
+/// Whether a folder is the archive of a campaign, or what is left of one.
+pub(super) fn is_archive(folder: &Path) -> bool {
+    [CAMPAIGN_FILE, JOURNAL_FILE].iter().any(|name| folder.join(name).exists())
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::expected::Expected;
-use super::{Kind, Mismatch, Progressed, Remedy, SUMS, State, Verified};
+use super::findings::{Kind, Mismatch, Progressed, Remedy, SUMS, State, Verified};
 use crate::{Discovery, FileName, Found, discover, disk, shown};
 use sparkbench_text::error::Error;
 

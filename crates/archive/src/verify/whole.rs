@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::campaign::Look;
-use super::{Kind, Mismatch, Remedy, Runs, State};
+use super::findings::{Kind, Mismatch, Remedy, Runs, State};
 use crate::disk;
 use crate::journal::{Event, is_chained};
 use crate::manifest::{CAMPAIGN_FILE, CampaignWire, JOURNAL_FILE, RUNS_FOLDER, SEAL_FILE, SEAL_SCHEMA, SealWire};

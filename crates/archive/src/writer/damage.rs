@@ -12,13 +12,13 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use super::Writer;
 use super::open::in_its_place;
-use super::{FOLDERS, Writer};
 use crate::disk::{self, Tree};
 use crate::journal::{self, Entry, Event};
 use crate::manifest::{
-    CAMPAIGN_FILE, FileHash, INTERRUPTED_FOLDER, JOURNAL_FILE, PREPARED_FOLDER, PROBES_FOLDER, PlannedRun, RUN_FILE,
-    RUNS_FOLDER, RunWire, SEAL_FILE,
+    CAMPAIGN_FILE, FOLDERS, FileHash, INTERRUPTED_FOLDER, JOURNAL_FILE, PREPARED_FOLDER, PROBES_FOLDER, PlannedRun,
+    RUN_FILE, RUNS_FOLDER, RunWire, SEAL_FILE,
 };
 use crate::read::hash;
 use crate::verify::{self, Kind, Mismatch, Progressed};

@@ -20,11 +20,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::disk::{self, trouble};
-use super::journal::{Appender, Event, Moment, chained};
+use super::journal::{Event, JournalWriter, Moment, chained};
 use super::lock::Lock;
-use super::manifest::{
-    INTERRUPTED_FOLDER, PREPARED_FOLDER, PROBES_FOLDER, PlannedRun, RUNS_FOLDER, SEAL_FILE, SEAL_SCHEMA, SealWire,
-};
+use super::manifest::{PART, PlannedRun, RUNS_FOLDER, SEAL_FILE, SEAL_SCHEMA, SealWire};
 use super::mask::Mask;
 use super::verify::{self, Progressed};
 use super::{Progress, Retention, shown};
@@ -58,7 +56,7 @@ pub struct Session<'a> {
 /// The one who writes an archive. Holds its lock until dropped.
 pub struct Writer<'a> {
     folder: PathBuf,
-    journal: Appender,
+    journal: JournalWriter,
     session: Session<'a>,
     plan: Vec<PlannedRun>,
     progress: Progress,
@@ -268,23 +266,6 @@ impl Writer<'_> {
 /// Where an unfinished folder lies: beside its final place, hidden.
 fn aside(parent: &Path, name: &str) -> PathBuf {
     parent.join(format!(".{name}{PART}"))
-}
-
-/// A new disk has it. It is no part of an archive.
-pub const OF_THE_DISK: &str = "lost+found";
-
-/// Ends the names of unfinished folders.
-pub const PART: &str = ".part";
-
-/// Folders that hold folders which are made once.
-pub const PARENTS: [&str; 3] = [RUNS_FOLDER, PROBES_FOLDER, PREPARED_FOLDER];
-
-/// All folders of an archive.
-pub const FOLDERS: [&str; 4] = [RUNS_FOLDER, PROBES_FOLDER, PREPARED_FOLDER, INTERRUPTED_FOLDER];
-
-/// The name of an unfinished folder's final place.
-pub fn unfinished(name: &str) -> Option<&str> {
-    name.strip_prefix('.')?.strip_suffix(PART)
 }
 
 /// The event for clocks that went apart since the last line.

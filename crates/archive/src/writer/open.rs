@@ -8,11 +8,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::damage::Damage;
-use super::{FOLDERS, OF_THE_DISK, Session, Writer};
+use super::{Session, Writer};
 use crate::disk::{self, is_aside, trouble};
-use crate::journal::{self, Appender, Entry, Event};
+use crate::journal::{self, Entry, Event, JournalWriter};
 use crate::lock::Lock;
-use crate::manifest::{CAMPAIGN_FILE, CAMPAIGN_SCHEMA, CampaignWire, JOURNAL_FILE, SEAL_FILE};
+use crate::manifest::{CAMPAIGN_FILE, CAMPAIGN_SCHEMA, CampaignWire, FOLDERS, JOURNAL_FILE, OF_THE_DISK, SEAL_FILE};
 use crate::read::hash;
 use crate::verify::{Progressed, Remedy};
 use crate::{FileName, Progress, shown};
@@ -158,7 +158,7 @@ impl<'a> Writer<'a> {
         session: Session<'a>,
         accept_loss: bool,
     ) -> Result<(Self, Vec<Entry>), Error> {
-        let (journal, read) = Appender::open(&folder, accept_loss).map_err(|cause| match cause.kind() {
+        let (journal, read) = JournalWriter::open(&folder, accept_loss).map_err(|cause| match cause.kind() {
             io::ErrorKind::InvalidData => damaged(&folder.join(JOURNAL_FILE), &cause),
             _ => trouble("open the journal of", &folder, "nothing was changed", cause),
         })?;
@@ -303,4 +303,33 @@ fn damaged(journal: &Path, cause: &io::Error) -> Error {
             "restore the file from a copy, then use --resume. Without a copy use --resume --accept-loss. The lines that \
              do not match then count for nothing, and runs whose files match their run.json are kept",
         )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_of_the_layout_may_be_missing_and_is_nothing_but_a_folder() {
+        let folder = sparkbench_testing::Folder::new("open-folders");
+        let folder: &Path = folder.as_ref();
+        assert!(expect_folders(folder).is_ok(), "none is there yet");
+        for name in FOLDERS {
+            let place = folder.join(name);
+            fs::write(&place, "x").unwrap();
+            let error = expect_folders(folder).unwrap_err();
+            assert_eq!(error.what, format!("'{}' is no folder", place.display()));
+            assert!(error.hint.is_some_and(|hint| hint.contains("--resume")));
+            fs::remove_file(&place).unwrap();
+            #[cfg(unix)]
+            for to in [folder, Path::new("no-such-folder")] {
+                std::os::unix::fs::symlink(to, &place).unwrap();
+                let error = expect_folders(folder).unwrap_err();
+                assert_eq!(error.what, format!("'{}' is a link", place.display()));
+                fs::remove_file(&place).unwrap();
+            }
+            fs::create_dir(&place).unwrap();
+            assert!(expect_folders(folder).is_ok(), "{name}");
+        }
+    }
 }

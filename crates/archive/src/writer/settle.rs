@@ -6,9 +6,9 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Extra, FOLDERS, PARENTS, Writer, aside, unfinished};
+use super::{Extra, Writer, aside};
 use crate::journal::{self, Event};
-use crate::manifest::{INTERRUPTED_FOLDER, RUN_FILE, RUNS_FOLDER, RunWire};
+use crate::manifest::{FOLDERS, INTERRUPTED_FOLDER, PARENTS, RUN_FILE, RUNS_FOLDER, RunWire, unfinished};
 use crate::read::hash;
 use crate::{FileName, disk};
 use sparkbench_text::error::Error;

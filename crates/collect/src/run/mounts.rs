@@ -13,8 +13,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::Watcher;
+use sparkbench_archive::manifest::{PARENTS, unfinished};
 use sparkbench_archive::shown;
-use sparkbench_archive::writer::{PARENTS, unfinished};
 use sparkbench_host::{Host, Mounted};
 use sparkbench_model::Finding;
 use sparkbench_text::error::Error;
