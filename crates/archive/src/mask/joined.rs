@@ -24,18 +24,23 @@ impl Joined {
         Self { kind, start: None, end: 0, with: Vec::new(), secret: 0 }
     }
 
+    /// Adds a part, unless it says nothing.
     pub(super) fn add(&mut self, text: &[u8], start: usize, end: usize) {
         let value = text.get(start..end).unwrap_or_default();
-        if names::is_void(value) || names::is_count(self.kind, value) {
-            return;
+        if !names::is_void(value) && !names::is_count(self.kind, value) {
+            self.put(text, start, end);
         }
+    }
+
+    /// Adds a part, whatever it says.
+    pub(super) fn put(&mut self, text: &[u8], start: usize, end: usize) {
         if self.start.is_none() {
             self.start = Some(start);
         } else {
             self.with.extend_from_slice(text.get(self.end..start).unwrap_or_default());
         }
         self.with.extend_from_slice(tag(self.kind).as_bytes());
-        self.secret += value.len();
+        self.secret += end - start;
         self.end = end;
     }
 

@@ -28,8 +28,11 @@ pub(super) fn block(text: &[u8], sign: usize, from: usize, kind: &'static str) -
     Some(Hit { open: goes_on.then_some(Class::Lines(column)), ..hit })
 }
 
-/// Adds all lines up to the first one that is not deeper than a column. Whether there is none such.
+/// Adds all lines up to the first one that is not deeper than a column. Whether there is none such. The last line of a long text may be cut,
+/// so that its beginning says nothing.
 fn add_deeper(found: &mut Joined, text: &[u8], lines: Lines<'_>, column: usize) -> bool {
+    const LONG: usize = 64 << 10;
+    let from = lines.at;
     for line in lines {
         if line.value.is_empty() {
             continue;
@@ -37,7 +40,13 @@ fn add_deeper(found: &mut Joined, text: &[u8], lines: Lines<'_>, column: usize) 
         if line.indent <= column {
             return false;
         }
-        found.add(text, line.start, line.start + line.value.len());
+        let end = line.start + line.value.len();
+        if end - from > LONG && !text.get(end..).unwrap_or_default().contains(&b'\n') {
+            let end = text.strip_suffix(b"\r").unwrap_or(text).len();
+            found.put(text, line.start, end);
+        } else {
+            found.add(text, line.start, end);
+        }
     }
     true
 }
