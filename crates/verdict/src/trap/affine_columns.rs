@@ -3,10 +3,10 @@
 //! In:  [`Case::derived`].  Out: one finding for each column.
 //! Not here: how it is found (see `columns`), what the memory column holds (see `memory_scope`).
 
-use super::columns::{CHANCE, Derived, MIN_ROWS, Relation, SPREAD_OVER_ROUNDING};
 use super::finding::named;
 use super::{Finding, Theme, Trap};
 use crate::case::Case;
+use crate::columns::{CHANCE, Derived, MIN_ROWS, Relation, SPREAD_OVER_ROUNDING};
 use crate::number::significant;
 use crate::report::{Evidence, Severity, Subject};
 use sparkbench_model::Metric;

@@ -3,10 +3,10 @@
 //! In:  [`Case::derived`].  Out: one finding for each derived column.
 //! Not here: how it is found (see `columns`).
 
-use super::columns::{CHANCE, Derived, MATCHING_SHARE, MIN_ROWS, Relation, SPREAD_OVER_ROUNDING};
 use super::finding::named;
 use super::{Finding, Theme, Trap};
 use crate::case::Case;
+use crate::columns::{CHANCE, Derived, MATCHING_SHARE, MIN_ROWS, Relation, SPREAD_OVER_ROUNDING};
 use crate::number::{list, significant};
 use crate::report::{Evidence, Severity, Subject};
 

@@ -3,9 +3,9 @@
 //! In:  the straight line between KV cache and memory, the machine's kind of memory.  Out: one finding for each campaign.
 //! Not here: how the line is found (see `columns`).
 
-use super::columns::{Derived, MIN_ROWS, Relation};
 use super::{Finding, Theme, Trap};
 use crate::case::Case;
+use crate::columns::{Derived, MIN_ROWS, Relation};
 use crate::number::significant;
 use crate::report::{Evidence, Severity, Subject};
 

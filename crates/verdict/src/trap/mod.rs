@@ -5,7 +5,6 @@
 //!
 //! Adding a trap is one file and one line in [`TRAPS`]. A state of the machine or a setting of the arms is a row of the file that has such rows.
 
-pub(crate) mod columns;
 pub(crate) mod finding;
 pub(crate) mod physics;
 
@@ -60,7 +59,7 @@ use rayon::prelude::*;
 use super::case::Case;
 use super::report::{Severity, TrapReport};
 
-pub use columns::{Derived, Relation, derived_columns};
+pub use super::columns::{Derived, Relation, derived_columns};
 pub use few_requests::{TAILS, needed as requests_needed};
 pub use finding::Finding;
 pub use memory_scope::sized_before_the_pool;
