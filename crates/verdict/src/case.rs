@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use super::trap::{self, Derived};
+use super::columns::{self, Derived};
 use sparkbench_model::{Campaign, Facts, MachineFacts, MissingReason, ModelFacts, Run};
 
 /// Runs of one environment x model x workload in order of time.
@@ -70,7 +70,7 @@ impl<'a> Case<'a> {
 
     /// Columns that are functions of others, looked for once. To be asked when the primary metrics are chosen: they say which column is kept.
     pub fn derived(&self) -> &[Derived] {
-        self.derived.get_or_init(|| trap::derived_columns(self))
+        self.derived.get_or_init(|| columns::derived(&self.reported(), &self.runs, &self.primary))
     }
 
     /// Cells of one model and workload, the baseline first, then by name.

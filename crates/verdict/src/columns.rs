@@ -1,7 +1,7 @@
 //! Columns that are functions of other columns: products, ratios and straight lines, found by their digits.
 //!
-//! In:  a campaign's readings with the decimals they were printed with.  Out: [`Derived`], one for each column that adds no measurement.
-//! Not here: what follows from it (see `judge`), the sentences (see `derived_column`, `affine_columns`).
+//! In:  the readings of runs with the decimals they were printed with.  Out: [`Derived`], one for each column that adds no measurement.
+//! Not here: what follows from it (see `judge`), the sentences (see the traps `derived_column`, `affine_columns`).
 //!
 //! A printed value means an interval of half a unit of its last place on either side. A relation holds in a row when those intervals allow
 //! it. It counts as found when it holds in nearly all rows though the columns vary far more than their rounding. The bound on chance treats
@@ -15,7 +15,6 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use crate::case::Case;
 use sparkbench_model::{Metric, Run};
 
 use affine::affine;
@@ -75,16 +74,16 @@ pub struct Derived {
     pub exceptions: Vec<String>,
 }
 
-/// Every column that is a function of others. The kept column of a relation is the one that is primary, else the one that is first in
+/// Every column of these names that is a function of others. The kept column of a relation is the one that is primary, else the one that is first in
 /// the catalogue of metrics. A column found derived is never used to explain another.
-pub fn derived_columns(case: &Case<'_>) -> Vec<Derived> {
-    let mut columns: Vec<Column> = case.reported().into_iter().filter_map(|name| Column::new(case, name)).collect();
-    columns.sort_by_key(|column| preference(case, &column.name));
-    let groups = [vec![(0..case.runs.len()).collect::<Vec<_>>()], by_workload(&case.runs)];
+pub(crate) fn derived(names: &[&str], runs: &[&Run], primary: &[String]) -> Vec<Derived> {
+    let mut columns: Vec<Column> = names.iter().filter_map(|name| Column::new(runs, name)).collect();
+    columns.sort_by_key(|column| preference(primary, &column.name));
+    let groups = [vec![(0..runs.len()).collect::<Vec<_>>()], by_workload(runs)];
     let mut kept: Vec<&Column> = Vec::new();
     let mut found = Vec::new();
     for column in &columns {
-        match explain(case, column, &kept, &groups) {
+        match explain(runs, column, &kept, &groups) {
             Some(derived) => found.push(derived),
             None => kept.push(column),
         }
@@ -92,9 +91,9 @@ pub fn derived_columns(case: &Case<'_>) -> Vec<Derived> {
     found
 }
 
-fn preference(case: &Case<'_>, name: &str) -> (usize, usize, String) {
-    let primary = case.primary.iter().position(|p| p == name).unwrap_or(case.primary.len());
-    (primary, Metric::find(name).map_or(usize::MAX, |m| m.rank()), name.to_owned())
+fn preference(primary: &[String], name: &str) -> (usize, usize, String) {
+    let place = primary.iter().position(|p| p == name).unwrap_or(primary.len());
+    (place, Metric::find(name).map_or(usize::MAX, |m| m.rank()), name.to_owned())
 }
 
 fn by_workload(runs: &[&Run]) -> Vec<Vec<usize>> {
@@ -106,10 +105,10 @@ fn by_workload(runs: &[&Run]) -> Vec<Vec<usize>> {
 }
 
 /// Looks for the simplest relation first: two columns, then a straight line, then three columns.
-fn explain(case: &Case<'_>, y: &Column, kept: &[&Column], groupings: &[Vec<Vec<usize>>]) -> Option<Derived> {
-    let product = |terms: &[(&Column, i32)]| groupings.iter().find_map(|groups| product(case, y, terms, groups));
+fn explain(runs: &[&Run], y: &Column, kept: &[&Column], groupings: &[Vec<Vec<usize>>]) -> Option<Derived> {
+    let product = |terms: &[(&Column, i32)]| groupings.iter().find_map(|groups| product(runs, y, terms, groups));
     let pair = kept.iter().find_map(|x| product(&[(x, 1)]).or_else(|| product(&[(x, -1)])));
-    pair.or_else(|| kept.iter().find_map(|x| affine(case, y, x))).or_else(|| {
+    pair.or_else(|| kept.iter().find_map(|x| affine(runs.len(), y, x))).or_else(|| {
         kept.par_iter().enumerate().with_max_len(1).find_map_first(|(i, a)| {
             kept[i + 1..]
                 .iter()

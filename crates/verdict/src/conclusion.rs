@@ -11,11 +11,12 @@ mod seen;
 use self::headline::{comparable, headline_of, is_open, open_for_all};
 use self::seen::seen;
 use super::case::Case;
+use super::columns::Derived;
 use super::compare;
 use super::number::{count, list, significant};
 use super::pool;
 use super::report::{Comparison, Group, HypothesisReport, PublishedCheck, Sentence, Severity, TrapReport, TrapStatus};
-use super::trap::{self, Derived};
+use super::trap;
 use sparkbench_model::{Metric, within};
 
 /// Flagged values that one sentence names. The pages show all of them.

@@ -9,6 +9,9 @@ use super::case::Cell;
 use super::number::list;
 use sparkbench_model::{Definition, DefinitionMatch, Metric, Run, within};
 
+/// Reason code of two definitions under one name, and the trap of that id.
+pub(crate) const DEFINITION: &str = "definition-differs";
+
 /// Result of comparing the definitions of two arms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum DefinitionCheck {

@@ -6,7 +6,6 @@
 use std::borrow::Cow;
 
 use super::report::{BootstrapReport, DriftReport, Group, Interval, MedianInterval, OutlierReport, RequestPercentile};
-use super::shift::finite;
 use super::{CellValues, Settings};
 use sparkbench_model::{Direction, Metric, Run};
 use sparkbench_stats::{self as stats, Sample, bootstrap, hierarchical};
@@ -240,6 +239,14 @@ fn point_only(runs: &[Cow<'_, [f64]>], total: usize, flag: &str) -> Vec<RequestP
         }
     };
     POOLED.into_iter().enumerate().map(report).collect()
+}
+
+/// The finite ones of these, which are most often all: gaps between tokens are the largest part of an analysis, and are not copied.
+pub(super) fn finite(values: &[f64]) -> Cow<'_, [f64]> {
+    match values.iter().all(|v| v.is_finite()) {
+        true => Cow::Borrowed(values),
+        false => values.iter().copied().filter(|v| v.is_finite()).collect(),
+    }
 }
 
 /// Percentiles over all requests, for the bare per-request metrics only: a percentile of percentiles says nothing.

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 
 use super::calibration;
 use super::case::{Case, Cell};
+use super::columns::{self, Derived};
 use super::cost;
 use super::course;
 use super::memory::{Memory, Round};
@@ -18,7 +19,7 @@ use super::report::{
     Analysis, Asked, CampaignReport, Comparison, FactsReport, Group, LocalTable, RunReport, SCHEMA,
     Settings as SettingsReport, StatusText, Tool, TrapReport,
 };
-use super::trap::{self, Derived};
+use super::trap;
 use super::{
     CellValues, Settings, Study, across, conclusion, criteria, essential, family, finish, history, measured, next,
     order, pairing, pool, published, replication, sequential,
@@ -208,7 +209,8 @@ pub fn lay_out<'a>(
     case.primary.clone_from(&campaign.primary);
     if case.primary.is_empty() {
         // A first choice without knowledge of derived columns. A column that is a function of another adds nothing.
-        let derived: Vec<String> = trap::derived_columns(&case).into_iter().map(|d| d.column).collect();
+        let derived: Vec<String> =
+            columns::derived(&case.reported(), &case.runs, &[]).into_iter().map(|d| d.column).collect();
         case.primary = PRIMARY_ORDER
             .iter()
             .filter(|name| case.cells.iter().any(|cell| !cell.numbers(name).is_empty()))

@@ -14,7 +14,7 @@ pub mod badge;
 pub mod calibration;
 pub mod case;
 pub mod change;
-pub(crate) mod columns;
+pub mod columns;
 pub(crate) mod compare;
 pub(crate) mod conclusion;
 pub(crate) mod cost;

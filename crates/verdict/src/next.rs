@@ -10,7 +10,7 @@ use super::conclusion::capital;
 use super::grammar::said;
 use super::number::{count, list};
 use super::report::{Analysis, CampaignReport, Comparison, Sentence, Severity, TrapReport, TrapStatus, VerdictKind};
-use super::trap::{self, Theme};
+use super::trap;
 use sparkbench_model::{Campaign, Direction, Metric, Run, without_quantisation};
 
 /// Names in the sentence. More are counted.
@@ -49,7 +49,7 @@ fn steps(analysis: &Analysis, campaign: &CampaignReport) -> Vec<Sentence> {
     let (mut errors, rest): (Vec<&TrapReport>, Vec<&TrapReport>) =
         fired.into_iter().partition(|t| t.severity == Severity::Error);
     let (mut general, mut special): (Vec<&TrapReport>, Vec<&TrapReport>) =
-        rest.into_iter().partition(|t| trap::is_general(t.id));
+        rest.into_iter().partition(|t| trap::find(t.id).is_some_and(|trap| trap.is_general()));
     errors.sort_by_key(|t| t.id != NAMES_THE_MODEL);
     special.sort_by_key(|t| t.severity);
     general.sort_by_key(|t| t.severity);
@@ -71,7 +71,7 @@ fn remedies(steps: &mut Vec<Sentence>, findings: &[&TrapReport], most: usize) {
             return;
         }
         let text = format!("{}.", capital(finding.remedy.trim_end_matches('.')));
-        let theme = |id: &str| Theme::of(id);
+        let theme = |id: &str| trap::find(id).map(|trap| trap.theme());
         let told = |step: &Sentence| step.because.iter().any(|id| id == finding.id || theme(id) == theme(finding.id));
         if !steps.iter().any(told) {
             steps.push(Sentence { text, caveats: Vec::new(), because: vec![finding.id.to_owned()] });

@@ -8,18 +8,16 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use super::case::{Case, Cell};
+use super::columns::Derived;
 use super::compare::Pair;
-use super::definitions::DefinitionCheck;
+use super::definitions::{DEFINITION, DefinitionCheck};
 use super::grammar::Incomparability;
 use super::group::OfRequests;
 use super::memory::Round;
 use super::report::{Comparison, Group, Severity, TrapReport, TrapStatus};
-use super::trap::{self, Derived};
+use super::trap;
 use super::{CellValues, Settings, alike, definitions, derive, group, order};
 use sparkbench_model::{Campaign, Metric, Run, within};
-
-/// Reason code of two definitions under one name, and the trap of that id.
-pub(crate) const DEFINITION: &str = "definition-differs";
 
 /// Margin of a metric, per cent: of the command line, else of the campaign, else of the catalogue.
 pub(crate) fn margin_of(metric: &Metric, campaign: &Campaign, settings: &Settings) -> f64 {
@@ -156,7 +154,7 @@ pub(super) fn obstacles(
         }
     };
     let gravest = |t: &&TrapReport| t.status == TrapStatus::Fired && t.severity == Severity::Error;
-    for trap in traps.iter().filter(gravest).filter(|t| !trap::told_by_pair(t.id)) {
+    for trap in traps.iter().filter(gravest).filter(|t| !trap::find(t.id).is_some_and(|trap| trap.told_by_pair())) {
         let subject = &trap.subject;
         let about = |field: &Option<String>, value: &str| field.as_deref().is_none_or(|f| f == value);
         let arm = subject.environment.as_deref().is_none_or(|e| e == a.environment || e == b.environment);

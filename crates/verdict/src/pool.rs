@@ -6,10 +6,10 @@
 use rayon::prelude::*;
 
 use super::case::Case;
+use super::columns::Derived;
 use super::compare::Pair;
 use super::memory::Round;
 use super::report::{Comparison, Group, OrderReport};
-use super::trap::Derived;
 use super::{CellValues, family, finish, order, pairing};
 use sparkbench_model::{Metric, Run};
 

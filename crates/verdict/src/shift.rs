@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::Settings;
 use super::case::Cell;
-use super::group::{FLAG_LATER, OfRequests};
+use super::group::{FLAG_LATER, OfRequests, finite};
 use super::report::{Interval, ShiftDecile, ShiftReport};
 use sparkbench_model::{Direction, Metric};
 use sparkbench_stats::{bootstrap, shift};
@@ -83,14 +83,6 @@ pub(crate) fn of(
 fn requests<'a>(cell: &Cell<'a>, metric: &str) -> Vec<Cow<'a, [f64]>> {
     let series = cell.runs.iter().filter_map(|run| run.series.iter().find(|s| s.metric == metric));
     series.map(|series| finite(&series.values)).filter(|values| !values.is_empty()).collect()
-}
-
-/// The finite ones of these, which are most often all: gaps between tokens are the largest part of an analysis, and are not copied.
-pub(super) fn finite(values: &[f64]) -> Cow<'_, [f64]> {
-    match values.iter().all(|v| v.is_finite()) {
-        true => Cow::Borrowed(values),
-        false => values.iter().copied().filter(|v| v.is_finite()).collect(),
-    }
 }
 
 #[cfg(test)]

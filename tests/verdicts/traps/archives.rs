@@ -88,7 +88,7 @@ fn sixty_three_rows_hold_two_measurements_and_not_four() {
     says(the(&all, "affine-columns"), Fired, Note, &["all 63 rows", "0.9 x (119.708 - peak_memory_gib)", "0.0079 GiB"]);
     says(the(&all, "memory-scope"), Fired, Warning, &["sized", "page cache"]);
     with(&fixture("study.toml"), |case| {
-        let derived = derived_columns(case);
+        let derived = case.derived();
         let columns: Vec<(&str, &str)> = derived.iter().map(|d| (d.column.as_str(), d.from[0].as_str())).collect();
         assert_eq!(
             columns,
@@ -209,7 +209,7 @@ fn three_workloads_of_one_launch_are_no_duplicates_and_do_not_overlap() {
 #[test]
 fn latency_that_was_turned_into_a_rate_is_found_across_workloads() {
     with(&fixture("h200.toml"), |case| {
-        let derived = derived_columns(case);
+        let derived = case.derived();
         let latency =
             derived.iter().find(|d| d.column == "e2e_latency_ms").expect("latency is a function of throughput");
         assert_eq!(latency.rule, "e2e_latency_ms = 1000 x batch x osl / output_throughput_tok_s");
@@ -225,7 +225,7 @@ fn one_edited_row_does_not_hide_a_derived_column_and_is_pointed_at() {
     let reading = mini.runs[5].readings.iter_mut().find(|r| r.metric == "request_throughput_req_s").expect("the rate");
     reading.value += 0.01;
     with(&mini, |case| {
-        let derived = derived_columns(case);
+        let derived = case.derived();
         let rate = derived.iter().find(|d| d.column == "request_throughput_req_s").expect("still derived");
         assert_eq!((rate.rows, rate.matching, rate.exceptions.as_slice()), (63, 62, [edited].as_slice()));
     });

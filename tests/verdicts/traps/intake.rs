@@ -14,7 +14,7 @@ fn archived(name: &str) -> (Vec<TrapReport>, Vec<(String, String)>) {
     let [campaign] = intake.campaigns.as_slice() else { panic!("one campaign") };
     let (facts, settings) = (facts(), settings());
     let case = lay_out(campaign, intake.runs.iter().collect(), &facts, &settings);
-    let derived = derived_columns(&case).into_iter().map(|d| (d.column, d.rule)).collect();
+    let derived = case.derived().iter().map(|d| (d.column.clone(), d.rule.clone())).collect();
     (look(&case), derived)
 }
 

@@ -10,10 +10,11 @@ use std::path::Path;
 
 use mini::Mini;
 use sparkbench::model::Facts;
+use sparkbench::verdict::columns::Relation;
 use sparkbench::verdict::facts::builtin;
 use sparkbench::verdict::judge::lay_out;
 use sparkbench::verdict::report::{Severity, TrapReport, TrapStatus};
-use sparkbench::verdict::trap::{Relation, TRAPS, derived_columns, look};
+use sparkbench::verdict::trap::{TRAPS, look};
 use sparkbench::verdict::{Settings, case::Case};
 
 fn settings() -> Settings {

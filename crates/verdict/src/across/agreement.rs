@@ -9,7 +9,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{PlacedCell, clusters, slug, unique};
+use super::naming::{slug, unique};
+use super::placed_cell::PlacedCell;
+use super::shape::clusters;
 use crate::definitions::{self, DefinitionCheck};
 use crate::memory::Round;
 use crate::number::{decimals, fixed, list, signed};

@@ -6,11 +6,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{PlacedCell, clusters, labels, slug, unique};
+use super::naming::{labels, slug, unique};
+use super::placed_cell::PlacedCell;
+use super::shape::clusters;
 use crate::compare::Pair;
 use crate::grammar::Incomparability;
 use crate::memory::Round;
-use crate::report::across::{EngineRow, EngineTable};
+use crate::report::across::{EngineRow, EngineTable, Place};
 use crate::report::{Comparison, Group};
 use crate::{CellValues, Settings, alike, family, finish, order, pairing};
 use sparkbench_model::{Campaign, Metric, Run};
@@ -86,7 +88,7 @@ fn table(mut spots: Vec<&PlacedCell<'_, '_>>, taken: &mut BTreeSet<String>, roun
     );
     let first = &spots[0].place;
     let comparisons = compare_all(&spots, &names, round);
-    let mean = |of: fn(&super::Place) -> Option<f64>| {
+    let mean = |of: fn(&Place) -> Option<f64>| {
         let values: Vec<f64> = spots.iter().filter_map(|s| of(&s.place)).collect();
         (!values.is_empty()).then(|| sparkbench_stats::mean(&values).round())
     };

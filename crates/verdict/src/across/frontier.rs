@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use super::PlacedCell;
+use super::placed_cell::PlacedCell;
 use crate::definitions::{self, DefinitionCheck};
 use crate::number::significant;
 use crate::report::Estimate;

@@ -5,7 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{PlacedCell, clusters, slug, unique};
+use super::naming::{slug, unique};
+use super::placed_cell::PlacedCell;
+use super::shape::clusters;
 use crate::number::{count, significant};
 use crate::report::across::{Grid, Square};
 

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use super::clusters;
+use crate::alike::TOKENS_TOLERANCE_PCT;
 use crate::case::Cell;
 use crate::report::across::Place;
 
@@ -113,6 +113,20 @@ fn join(root: &mut [usize], a: usize, b: usize) {
     let (a, b) = (find(root, a), find(root, b));
     // The smaller number stays the root, so that numbers do not depend on the order of joining.
     root[a.max(b)] = a.min(b);
+}
+
+/// Values that lie within the tolerance of lengths of the first of their cluster are one. Gives the number of its cluster for each.
+pub(super) fn clusters(values: &[Option<f64>]) -> Vec<Option<usize>> {
+    let mut sorted: Vec<f64> = values.iter().flatten().copied().collect();
+    sorted.sort_by(f64::total_cmp);
+    let mut starts: Vec<f64> = Vec::new();
+    for value in sorted {
+        if starts.last().is_none_or(|start| value - start > TOKENS_TOLERANCE_PCT / 100.0 * start) {
+            starts.push(value);
+        }
+    }
+    let of = |value: f64| starts.iter().rposition(|start| *start <= value);
+    values.iter().map(|value| value.and_then(of)).collect()
 }
 
 #[cfg(test)]

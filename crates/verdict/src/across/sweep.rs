@@ -5,11 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{PlacedCell, labels, slug, unique};
+use super::naming::{labels, slug, unique};
+use super::placed_cell::{self, PlacedCell};
 use crate::Settings;
 use crate::number::{list, significant};
 use crate::report::Estimate;
-use crate::report::across::{Sweep, SweepLine, SweepPoint};
+use crate::report::across::{Place, Sweep, SweepLine, SweepPoint};
 
 /// Finite rates are the load where there are any. Else the limit of concurrency is.
 fn load(spot: &PlacedCell<'_, '_>) -> Option<(&'static str, f64)> {
@@ -34,7 +35,7 @@ pub(crate) fn sweeps(spots: &[PlacedCell<'_, '_>], shapes: &[Option<usize>], set
         if lines.is_empty() {
             continue;
         }
-        let lengths = |of: fn(&super::Place) -> Option<f64>| -> Vec<f64> {
+        let lengths = |of: fn(&Place) -> Option<f64>| -> Vec<f64> {
             cells.iter().filter_map(|(_, spot)| of(&spot.place)).collect()
         };
         let (isl, osl) = (lengths(|p| p.isl), lengths(|p| p.osl));
@@ -124,7 +125,7 @@ fn lines(cells: &[(f64, &PlacedCell<'_, '_>)], settings: &Settings) -> Vec<Sweep
 
 /// Settings besides the load that make a line of its own.
 fn other_settings(spot: &PlacedCell<'_, '_>) -> String {
-    let said = |of: &dyn Fn(&sparkbench_model::Run) -> Option<String>| super::one(spot.cell, of);
+    let said = |of: &dyn Fn(&sparkbench_model::Run) -> Option<String>| placed_cell::one(spot.cell, of);
     let words = [
         said(&|run| run.setup.parallel.clone()),
         said(&|run| run.setup.kv_dtype.as_ref().map(|kind| format!("{kind} cache"))),

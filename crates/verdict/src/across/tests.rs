@@ -1,7 +1,9 @@
 //! Sweeps, fronts, grids, parts of memory and engines of campaigns made by hand.
 
 use super::frontier::front;
-use super::{clusters, labels, report, slug};
+use super::naming::{labels, slug};
+use super::report;
+use super::shape::clusters;
 use crate::Settings;
 use crate::case::Case;
 use crate::memory::Memory;

@@ -5,12 +5,11 @@
 
 use super::column::Column;
 use super::{CHANCE, Derived, MIN_ROWS, Relation, SPREAD_OVER_ROUNDING};
-use crate::case::Case;
 use crate::number::significant;
 
-/// `y = a + b x` over all rows, residuals within the rounding of both columns.
-pub(super) fn affine(case: &Case<'_>, y: &Column, x: &Column) -> Option<Derived> {
-    let rows: Vec<usize> = (0..case.runs.len()).filter(|i| y.values[*i].is_some() && x.values[*i].is_some()).collect();
+/// `y = a + b x` over all runs that have both, residuals within the rounding of both columns.
+pub(super) fn affine(runs: usize, y: &Column, x: &Column) -> Option<Derived> {
+    let rows: Vec<usize> = (0..runs).filter(|i| y.values[*i].is_some() && x.values[*i].is_some()).collect();
     if rows.len() < MIN_ROWS || x.distinct(&rows) < MIN_ROWS || y.distinct(&rows) < MIN_ROWS {
         return None;
     }

@@ -3,8 +3,7 @@
 //! In:  readings.  Out: [`Column`].
 //! Not here: relations between columns.
 
-use crate::case::Case;
-use sparkbench_model::Metric;
+use sparkbench_model::{Metric, Run};
 
 /// Error of a value that was computed and stored in full. It is far above the last bit of a double, and far below any clock or meter.
 pub(crate) const STORED_PRECISION: f64 = 1e-9;
@@ -21,13 +20,13 @@ pub(super) struct Column {
 }
 
 impl Column {
-    pub(super) fn new(case: &Case<'_>, name: &str) -> Option<Self> {
-        let values: Vec<Option<f64>> = case.runs.iter().map(|run| run.value(name)).collect();
+    pub(super) fn new(runs: &[&Run], name: &str) -> Option<Self> {
+        let values: Vec<Option<f64>> = runs.iter().map(|run| run.value(name)).collect();
         // Per cent and temperatures have no ratios, and a zero or a negative time has no meaning in a product.
         if Metric::find(name).is_some_and(|m| !m.ratio_scale) || values.iter().flatten().any(|v| *v <= 0.0) {
             return None;
         }
-        let printed = case.runs.iter().filter_map(|run| run.reading(name)?.decimals).max().map(usize::from);
+        let printed = runs.iter().filter_map(|run| run.reading(name)?.decimals).max().map(usize::from);
         let decimals = printed.unwrap_or_else(|| values.iter().flatten().map(|v| decimals(*v)).max().unwrap_or(0));
         let half = if decimals > PRINTED_DECIMALS { 0.0 } else { 0.5 * 10f64.powi(-(decimals as i32)) };
         Some(Self { name: name.to_owned(), half, values })

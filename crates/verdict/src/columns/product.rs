@@ -5,7 +5,6 @@
 
 use super::column::Column;
 use super::{CHANCE, Derived, MATCHING_SHARE, MIN_ROWS, Relation, SPREAD_OVER_ROUNDING};
-use crate::case::Case;
 use crate::number::significant;
 use sparkbench_model::Run;
 
@@ -13,7 +12,7 @@ use sparkbench_model::Run;
 const SAMPLE_ROWS: usize = 32;
 
 /// `y = k x1^±1 ...` with one k for each group of rows.
-pub(super) fn product(case: &Case<'_>, y: &Column, terms: &[(&Column, i32)], groups: &[Vec<usize>]) -> Option<Derived> {
+pub(super) fn product(runs: &[&Run], y: &Column, terms: &[(&Column, i32)], groups: &[Vec<usize>]) -> Option<Derived> {
     let (mut rows, mut matching, mut chance) = (0, 0, 1.0_f64);
     let (mut factors, mut exceptions) = (Vec::new(), Vec::new());
     let mut names: Vec<(String, usize)> = Vec::new();
@@ -49,11 +48,11 @@ pub(super) fn product(case: &Case<'_>, y: &Column, terms: &[(&Column, i32)], gro
                 .iter()
                 .zip(&intervals)
                 .filter(|(_, (l, h))| !(*l..=*h).contains(&k))
-                .map(|(i, _)| case.runs[*i].id.clone()),
+                .map(|(i, _)| runs[*i].id.clone()),
         );
-        for name in settings_that_give(case.runs[complete[0]], k) {
+        for name in settings_that_give(runs[complete[0]], k) {
             let all = complete.iter().zip(&intervals).all(|(i, (l, h))| {
-                k < *l || k > *h || settings_near(case.runs[*i], &name).is_some_and(|v| v >= *l && v <= *h)
+                k < *l || k > *h || settings_near(runs[*i], &name).is_some_and(|v| v >= *l && v <= *h)
             });
             match names.iter_mut().find(|(n, _)| *n == name) {
                 Some((_, groups)) if all => *groups += 1,

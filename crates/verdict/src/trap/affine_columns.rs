@@ -3,8 +3,8 @@
 //! In:  [`Case::derived`].  Out: one finding for each column.
 //! Not here: how it is found (see `columns`), what the memory column holds (see `memory_scope`).
 
-use super::finding::named;
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, named};
 use crate::case::Case;
 use crate::columns::{CHANCE, Derived, MIN_ROWS, Relation, SPREAD_OVER_ROUNDING};
 use crate::number::significant;

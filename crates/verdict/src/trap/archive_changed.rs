@@ -3,7 +3,8 @@
 //! In:  what the hashes beside the files showed.  Out: one finding for each cell with such a file, and one for the rest of the campaign.
 //! Not here: hashing (see `archive`).
 
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::Finding;
 use crate::case::Case;
 use crate::number::{count, list};
 use crate::report::{Evidence, Severity, Subject};

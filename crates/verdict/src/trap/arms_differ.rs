@@ -3,7 +3,9 @@
 //! In:  engine names, versions and settings of the runs.  Out: one finding for each candidate.
 //! Not here: which settings there are (see `verdict::alike`), lengths (see `token_counts`).
 
-use super::{Finding, Theme, Trap, sides};
+use super::declaration::{Theme, Trap};
+use super::finding::Finding;
+use super::sides;
 use crate::alike;
 use crate::case::Case;
 use crate::report::Severity;

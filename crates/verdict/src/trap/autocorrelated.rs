@@ -3,8 +3,8 @@
 //! In:  values of each cell in order of time.  Out: one finding for each cell and metric, else one for each question.
 //! Not here: trends (see `drift`).
 
-use super::finding::{ALPHA, CellCheck, MAX_EVIDENCE, by_question, cooldown, named, place, unit};
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::{ALPHA, CellCheck, Finding, MAX_EVIDENCE, by_question, cooldown, named, place, unit};
 use crate::case::{Case, Cell};
 use crate::number::significant;
 use crate::report::{Evidence, Severity, Subject};

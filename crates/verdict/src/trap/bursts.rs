@@ -3,8 +3,8 @@
 //! In:  TPOT of each request, or the median and the mean of the gaps between tokens.  Out: one finding for each question.
 //! Not here: why (a server without a core for its sender, a proxy that buffers, a client that was not scheduled).
 
-use super::finding::{or_missing, place, read, seen};
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, or_missing, place, read, seen};
 use crate::case::Case;
 use crate::number::{count, significant};
 use crate::report::{Evidence, Severity, Subject};

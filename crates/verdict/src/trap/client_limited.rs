@@ -3,8 +3,8 @@
 //! In:  the certificate of our own load.  Out: one finding for each cell.
 //! Not here: how the certificate is made (see `load`).
 
-use super::finding::{or_missing, place, seen};
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, or_missing, place, seen};
 use crate::case::{Case, Cell};
 use crate::number::count;
 use crate::report::{Severity, Subject};

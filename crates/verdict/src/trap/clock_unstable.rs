@@ -3,8 +3,8 @@
 //! In:  telemetry and mean clocks of the runs.  Out: one finding for each question.
 //! Not here: the reasons that a driver gives (see `throttled`).
 
-use super::finding::{or_missing, place, read};
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, or_missing, place, read};
 use crate::case::{Case, Cell};
 use crate::number::{list, significant};
 use crate::report::{Evidence, Severity, Subject};

@@ -3,8 +3,8 @@
 //! In:  offsets of each further machine before and after its run.  Out: one finding for each question.
 //! Not here: reading clocks (see `host::meet`), putting samples on the clock of the head (see `ingest`).
 
-use super::finding::{or_missing, place};
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, or_missing, place};
 use crate::case::Case;
 use crate::number::{count, list, significant};
 use crate::report::{Evidence, Severity, Subject};

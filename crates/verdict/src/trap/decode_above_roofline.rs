@@ -3,12 +3,12 @@
 //! In:  output rates, batch, bytes per step, bandwidth.  Out: one finding for each model and workload.
 //! Not here: whether a rate below the limit is good.
 
-use super::finding::{or_missing, place, read};
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, or_missing, place, read};
 use super::physics::{
-    GB, MISSING_ACCEPTED, Roofline, accepted, bandwidth, least_step_bytes, missing_machine, missing_weights, roofline,
-    share, step_bytes,
+    GB, MISSING_ACCEPTED, RooflineClaims, accepted, bandwidth, least_step_bytes, missing_machine, missing_weights,
+    roofline, share, step_bytes,
 };
-use super::{Finding, Theme, Trap};
 use crate::case::Case;
 use crate::number::{fixed, list, significant};
 use crate::report::{Severity, Subject};
@@ -59,7 +59,7 @@ impl Trap for DecodeAboveRoofline {
 
 fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     let subject = Subject::question(case, model, workload);
-    let lines: Vec<Roofline<'_>> =
+    let lines: Vec<RooflineClaims<'_>> =
         case.arms(model, workload).into_iter().filter_map(|cell| roofline(case, cell)).collect();
     let Some(line) = lines.first() else {
         return Finding::not_evaluated(subject, missing(case, model, workload));

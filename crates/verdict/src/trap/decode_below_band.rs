@@ -3,8 +3,8 @@
 //! In:  shares of the roofline, run by run.  Out: one finding for each model and workload.
 //! Not here: shares above 100 % (see `decode_above_roofline`), how a share is made (see `verdict::physics`).
 
-use super::finding::{or_missing, place, read};
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, or_missing, place, read};
 use crate::case::Case;
 use crate::number::{count, list, significant};
 use crate::physics::{Basis, PhysicsFacts, Reach};

@@ -3,12 +3,12 @@
 //! In:  which tool read which metric.  Out: one finding for each candidate.
 //! Not here: what each tool measures (see `model::definition`).
 
-use super::finding::place;
-use super::{Finding, Theme, Trap, sides};
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, place};
+use super::sides;
 use crate::case::Case;
-use crate::definitions::{self, DefinitionCheck};
+use crate::definitions::{self, DEFINITION, DefinitionCheck};
 use crate::number::{count, list};
-use crate::pairing::DEFINITION;
 use crate::report::{Evidence, Severity};
 use sparkbench_model::Metric;
 

@@ -3,8 +3,8 @@
 //! In:  [`Case::derived`].  Out: one finding for each derived column.
 //! Not here: how it is found (see `columns`).
 
-use super::finding::named;
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, named};
 use crate::case::Case;
 use crate::columns::{CHANCE, Derived, MATCHING_SHARE, MIN_ROWS, Relation, SPREAD_OVER_ROUNDING};
 use crate::number::{list, significant};

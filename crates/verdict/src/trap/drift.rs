@@ -3,8 +3,8 @@
 //! In:  values of each cell in order of time.  Out: one finding for each cell and metric that drifts, else one for each question.
 //! Not here: the allowance that verdicts make for it (see `judge`).
 
-use super::finding::{ALPHA, CellCheck, by_question, cooldown, named, place, read, unit};
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::{ALPHA, CellCheck, Finding, by_question, cooldown, named, place, read, unit};
 use crate::case::{Case, Cell};
 use crate::number::{p_value, significant};
 use crate::order;

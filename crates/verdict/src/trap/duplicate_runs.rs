@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::finding::{place, seen};
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, place, seen};
 use crate::case::{Case, Cell};
 use crate::number::{count, list};
 use crate::report::{Evidence, Severity, Subject};

@@ -3,7 +3,8 @@
 //! In:  the conflicts of the facts.  Out: one finding for each campaign.
 //! Not here: which of them counts (see `verdict::facts`).
 
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::Finding;
 use crate::case::Case;
 use crate::number::{count, list};
 use crate::report::{Evidence, Severity, Subject};

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use super::finding::seen;
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, seen};
 use crate::case::Case;
 use crate::number::{count, list};
 use crate::report::{Severity, Subject};

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::finding::{ALPHA, or_missing, place};
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::{ALPHA, Finding, or_missing, place};
 use crate::case::Case;
 use crate::number::{count, list};
 use crate::report::{Evidence, Severity, Subject};

@@ -3,8 +3,8 @@
 //! In:  values in order of time over the whole campaign.  Out: one finding for each cell and metric, else one for each question.
 //! Not here: outliers in general (see `stats::outlier`).
 
-use super::finding::{CellCheck, by_question, named, place, read, unit};
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::{CellCheck, Finding, by_question, named, place, read, unit};
 use crate::case::{Case, Cell};
 use crate::number::{count, significant};
 use crate::report::{Severity, Subject};

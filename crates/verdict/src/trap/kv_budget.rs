@@ -3,8 +3,9 @@
 //! In:  size and capacity of the KV cache.  Out: one finding for each candidate.
 //! Not here: whether size and capacity fit each other (see `kv_tokens`).
 
-use super::finding::{named, place, unit};
-use super::{Finding, Theme, Trap, sides};
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, named, place, unit};
+use super::sides;
 use crate::case::Case;
 use crate::number::significant;
 use crate::report::{Evidence, Severity};

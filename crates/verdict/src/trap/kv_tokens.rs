@@ -3,9 +3,9 @@
 //! In:  KV tokens, KV bytes, bytes per token of the model.  Out: one finding for each model and workload.
 //! Not here: how large the cache should be.
 
-use super::finding::{or_missing, place, read};
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, or_missing, place, read};
 use super::physics::{GIB, bits, share};
-use super::{Finding, Theme, Trap};
 use crate::case::Case;
 use crate::number::{list, significant};
 use crate::physics::parts;

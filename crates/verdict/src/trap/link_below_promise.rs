@@ -3,7 +3,8 @@
 //! In:  links as they were measured before the first run.  Out: one finding for each campaign.
 //! Not here: measuring them (see `run::cluster`).
 
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::Finding;
 use crate::case::Case;
 use crate::number::{list, significant};
 use crate::report::{Evidence, Severity, Subject};

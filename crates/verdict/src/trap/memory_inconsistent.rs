@@ -3,10 +3,10 @@
 //! In:  peak memory, KV cache, weights, usable memory.  Out: one finding for each model and workload.
 //! Not here: weights against memory alone (see `weights_exceed`).
 
-use super::finding::{or_missing, place, read};
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, or_missing, place, read};
 use super::memory_scope::sized_before_the_pool;
 use super::physics::{GIB, Known, loaded_weights, memory, missing_weights, share};
-use super::{Finding, Theme, Trap};
 use crate::case::Case;
 use crate::number::{list, significant};
 use crate::report::{Evidence, Severity, Subject};

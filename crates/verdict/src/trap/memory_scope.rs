@@ -3,7 +3,8 @@
 //! In:  the straight line between KV cache and memory, the machine's kind of memory.  Out: one finding for each campaign.
 //! Not here: how the line is found (see `columns`).
 
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::Finding;
 use crate::case::Case;
 use crate::columns::{Derived, MIN_ROWS, Relation};
 use crate::number::significant;

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use super::finding::named;
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, named};
 use crate::case::Case;
 use crate::number::count;
 use crate::report::{Evidence, Severity, Subject};

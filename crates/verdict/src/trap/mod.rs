@@ -5,6 +5,7 @@
 //!
 //! Adding a trap is one file and one line in [`TRAPS`]. A state of the machine or a setting of the arms is a row of the file that has such rows.
 
+pub(crate) mod declaration;
 pub(crate) mod finding;
 pub(crate) mod physics;
 
@@ -57,94 +58,12 @@ mod work_time;
 use rayon::prelude::*;
 
 use super::case::Case;
-use super::report::{Severity, TrapReport};
+use super::report::TrapReport;
 
-pub use super::columns::{Derived, Relation, derived_columns};
+pub use declaration::{Theme, Trap};
 pub use few_requests::{TAILS, needed as requests_needed};
 pub use finding::Finding;
 pub use memory_scope::sized_before_the_pool;
-
-/// What a trap casts doubt on. Pages gather what a campaign does not show under these heads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Theme {
-    /// Which model, settings and definitions the figures belong to.
-    Labels,
-    /// When the runs were made.
-    Order,
-    /// What the memory figures count.
-    Memory,
-    /// How many runs, requests and metrics there are.
-    Counts,
-    /// The state of the machine and of the load client.
-    Machine,
-}
-
-impl Theme {
-    /// The theme of the trap of this id.
-    pub fn of(id: &str) -> Option<Self> {
-        TRAPS.iter().find(|trap| trap.id() == id).map(|trap| trap.theme())
-    }
-
-    /// A word or two for people.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Labels => "Labels",
-            Self::Order => "Order",
-            Self::Memory => "Memory figures",
-            Self::Counts => "Counts",
-            Self::Machine => "Machine",
-        }
-    }
-
-    /// Summary of the findings under this head.
-    pub const fn doubt(self) -> &'static str {
-        match self {
-            Self::Labels => "The model, its settings or the report may not be what the labels say.",
-            Self::Order => "Time or chance, and not the environment, may have caused a difference.",
-            Self::Memory => "The memory figures may not be those of the engine.",
-            Self::Counts => "Runs, requests or metrics are missing, repeated or too few.",
-            Self::Machine => "The machine or the load client was not in the same state for every run.",
-        }
-    }
-}
-
-/// One named way in which a benchmark lies.
-pub trait Trap: Sync {
-    /// Contract id, words joined by hyphens.
-    fn id(&self) -> &'static str;
-    /// `P1` to `P17`, where it is one of the plausibility rules.
-    fn code(&self) -> Option<&'static str> {
-        None
-    }
-    /// Name for people, a few words.
-    fn title(&self) -> &'static str;
-    /// How bad it is when it fires.
-    fn severity(&self) -> Severity;
-    /// The conclusions that it casts doubt on.
-    fn theme(&self) -> Theme;
-    /// Four paragraphs of Markdown, separated by empty lines: what it is, why it matters, how it is checked, how to avoid it. Thresholds
-    /// come from the constants. The page heads them, so they need not say which is which.
-    fn about(&self) -> String;
-    /// The claim that falls when this trap fires, as a clause after "not supported:". Empty when none does.
-    fn undermines(&self) -> &'static str {
-        ""
-    }
-    /// Whether a difference in this metric keeps an open cause when the trap fires: something else than the environment may have made it.
-    fn leaves_cause_open(&self, _metric: &str) -> bool {
-        false
-    }
-    /// Whether the comparison of two arms says the same with both values, so that the trap itself need not forbid it.
-    fn told_by_pair(&self) -> bool {
-        false
-    }
-    /// Whether it fires for how few runs, requests or machines there are, whatever they show. Pages count such traps in one line, so that
-    /// what is particular to these data comes first.
-    fn is_general(&self) -> bool {
-        false
-    }
-    /// Looks. At least one finding. "cannot look" is a finding too.
-    fn check(&self, case: &Case<'_>) -> Vec<Finding>;
-}
 
 /// Every trap, in the order in which pages list them.
 pub static TRAPS: &[&dyn Trap] = &[
@@ -197,14 +116,9 @@ pub static TRAPS: &[&dyn Trap] = &[
     &link_below_promise::LinkBelowPromise,
 ];
 
-/// Whether the pairing reports the same as the trap of this id.
-pub fn told_by_pair(id: &str) -> bool {
-    TRAPS.iter().any(|trap| trap.id() == id && trap.told_by_pair())
-}
-
-/// Whether the trap of this id fires for how little there is, and not for what it shows.
-pub fn is_general(id: &str) -> bool {
-    TRAPS.iter().any(|trap| trap.id() == id && trap.is_general())
+/// The trap of this id.
+pub fn find(id: &str) -> Option<&'static dyn Trap> {
+    TRAPS.iter().find(|trap| trap.id() == id).copied()
 }
 
 /// Runs every trap over a campaign. Sorted by the order of [`TRAPS`], then by subject.

@@ -3,9 +3,9 @@
 //! In:  ids asked for, ids that engines print, ids that the launch path is known to use.  Out: one finding for each model label.
 //! Not here: physics that would show it (see `decode_above_roofline`, `same_speed`).
 
-use super::finding::{or_missing, seen};
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, or_missing, seen};
 use super::physics::share;
-use super::{Finding, Theme, Trap};
 use crate::case::Case;
 use crate::number::{count, list};
 use crate::report::{Evidence, Severity, Subject};

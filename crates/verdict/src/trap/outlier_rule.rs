@@ -3,8 +3,8 @@
 //! In:  runs of each cell.  Out: one finding for each question.
 //! Not here: rules that can (see `stats::outlier`).
 
-use super::finding::{or_missing, place};
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, or_missing, place};
 use crate::case::Case;
 use crate::number::{count, significant};
 use crate::report::{Evidence, Severity, Subject};

@@ -3,9 +3,9 @@
 //! In:  the state of the machine that our own archives hold before and after each run.  Out: one finding for each candidate.
 //! Not here: how it is read (see `run::state`).
 
-use super::finding::place;
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, place};
 use super::sides::{by_candidate, state};
-use super::{Finding, Theme, Trap};
 use crate::case::{Case, Cell};
 use crate::number::significant;
 use crate::report::{Evidence, Severity};

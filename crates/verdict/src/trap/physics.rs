@@ -278,7 +278,7 @@ fn is_accepted_length(name: &str) -> bool {
 }
 
 /// Share of the roofline that a cell claims at most, with the run. `None` without facts, batch or rate.
-pub(crate) fn roofline<'a>(case: &Case<'_>, cell: &Cell<'a>) -> Option<Roofline<'a>> {
+pub(crate) fn roofline<'a>(case: &Case<'_>, cell: &Cell<'a>) -> Option<RooflineClaims<'a>> {
     let batch = case.batch(cell.model, cell.workload)?;
     let bytes = step_bytes(case, cell.model, batch)?;
     let limit = batch * bandwidth(case)?.value / bytes;
@@ -291,12 +291,12 @@ pub(crate) fn roofline<'a>(case: &Case<'_>, cell: &Cell<'a>) -> Option<Roofline<
             Some((*run, metric, rate / accepted(run).tokens()?))
         })
         .collect();
-    (!rates.is_empty()).then_some(Roofline { batch, bytes, limit, rates })
+    (!rates.is_empty()).then_some(RooflineClaims { batch, bytes, limit, rates })
 }
 
 /// The limit from bandwidth and the claims of the runs of one cell.
 #[derive(Debug, Clone)]
-pub(crate) struct Roofline<'a> {
+pub(crate) struct RooflineClaims<'a> {
     /// Sequences served together.
     pub batch: f64,
     /// Bytes a step.

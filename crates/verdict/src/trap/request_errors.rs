@@ -3,8 +3,8 @@
 //! In:  counts of answered and failed requests.  Out: one finding for each cell.
 //! Not here: runs that failed as a whole (see `failed_runs`).
 
-use super::finding::{or_missing, place, seen};
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, or_missing, place, seen};
 use crate::case::{Case, Cell};
 use crate::number::{count, significant};
 use crate::report::{Severity, Subject};

@@ -3,8 +3,8 @@
 //! In:  runs of each cell, the planned number.  Out: one finding for each cell that differs, else one for each campaign.
 //! Not here: which run is one too many (see `duplicate_runs`).
 
-use super::finding::place;
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, place};
 use crate::case::Case;
 use crate::number::count;
 use crate::report::{Evidence, Severity, Subject};

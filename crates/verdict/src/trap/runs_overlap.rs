@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::Finding;
 use crate::case::Case;
 use crate::number::{count, significant};
 use crate::report::{Evidence, Severity, Subject};

@@ -3,9 +3,10 @@
 //! In:  output throughput of two models in one environment, bytes per step of each.  Out: one finding for each model, workload and environment.
 //! Not here: which model ran (see `model_mismatch`).
 
-use super::finding::{ALPHA, named, or_missing, place};
+use super::declaration::{Theme, Trap};
+use super::decode_above_roofline;
+use super::finding::{ALPHA, Finding, named, or_missing, place};
 use super::physics::{GB, roofline, step_bytes};
-use super::{Finding, Theme, Trap, decode_above_roofline};
 use crate::case::{Case, Cell};
 use crate::number::{list, significant};
 use crate::report::{Evidence, Severity, Subject};

@@ -3,8 +3,7 @@
 //! In:  a case, and what to look at.  Out: one finding for each candidate.
 //! Not here: which settings there are (see `verdict::alike`).
 
-use super::Finding;
-use super::finding::{or_missing, place};
+use super::finding::{Finding, or_missing, place};
 use crate::alike::{self, Difference};
 use crate::case::{Case, Cell};
 use crate::number::list;

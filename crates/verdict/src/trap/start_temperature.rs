@@ -3,9 +3,9 @@
 //! In:  temperatures before each run.  Out: one finding for each question.
 //! Not here: limits (see `temperature`).
 
-use super::finding::{or_missing, place};
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, or_missing, place};
 use super::temperature::start;
-use super::{Finding, Theme, Trap};
 use crate::case::{Case, Cell};
 use crate::number::significant;
 use crate::report::{Evidence, Severity, Subject};

@@ -5,8 +5,9 @@
 //!
 //! A state is one row: a figure of each run, a limit, and the words for both sides of it.
 
-use super::finding::{or_missing, place, seen};
-use super::{Finding, Theme, Trap, sides};
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, or_missing, place, seen};
+use super::sides;
 use crate::case::{Case, Cell};
 use crate::number::{count, significant};
 use crate::report::{Severity, Subject};

@@ -3,8 +3,8 @@
 //! In:  statements with their sources, names of the machine.  Out: one finding for each campaign.
 //! Not here: published figures (see `published`).
 
-use super::finding::seen;
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, seen};
 use crate::case::Case;
 use crate::number::count;
 use crate::report::{Evidence, Severity, Subject};

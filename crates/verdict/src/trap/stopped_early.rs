@@ -3,7 +3,8 @@
 //! In:  the plan, and the outcome of each planned run.  Out: one finding for each campaign.
 //! Not here: a cell with another number of runs than the others (see `run_count`).
 
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::Finding;
 use crate::case::Case;
 use crate::number::count;
 use crate::report::{Evidence, Severity, Subject};

@@ -3,8 +3,8 @@
 //! In:  temperatures before and after each run, the campaign's gate.  Out: one finding for each campaign.
 //! Not here: differences between environments (see `start_temperature`).
 
-use super::finding::seen;
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, seen};
 use crate::case::Case;
 use crate::number::{count, significant};
 use crate::report::{Evidence, Severity, Subject};

@@ -3,8 +3,8 @@
 //! In:  telemetry with throttle reasons.  Out: one finding for each question.
 //! Not here: a clock that is low without a reason (see `clock_unstable`).
 
-use super::finding::{or_missing, place};
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, or_missing, place};
 use crate::case::Case;
 use crate::number::{count, list, significant};
 use crate::report::{Evidence, Severity, Subject};

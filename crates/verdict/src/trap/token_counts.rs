@@ -3,7 +3,9 @@
 //! In:  input and output lengths.  Out: one finding for each candidate.
 //! Not here: other settings (see `arms_differ`).
 
-use super::{Finding, Theme, Trap, sides};
+use super::declaration::{Theme, Trap};
+use super::finding::Finding;
+use super::sides;
 use crate::alike::{self, TOKENS_TOLERANCE_PCT};
 use crate::case::Case;
 use crate::report::Severity;

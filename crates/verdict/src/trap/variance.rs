@@ -3,8 +3,8 @@
 //! In:  values of the baseline and of each other arm.  Out: one finding for each pair and metric that differ, else one for each question.
 //! Not here: the tests that allow for it (Welch, Fieller).
 
-use super::finding::{ALPHA, judged, named, or_missing, place, unit};
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::{ALPHA, Finding, judged, named, or_missing, place, unit};
 use crate::case::{Case, Cell};
 use crate::number::{count, p_value, significant};
 use crate::report::{Evidence, Severity, Subject};

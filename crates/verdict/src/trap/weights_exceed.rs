@@ -3,9 +3,9 @@
 //! In:  weight bytes of the named model, usable memory.  Out: one finding for each model.
 //! Not here: what the runs say they used (see `memory_inconsistent`).
 
-use super::finding::{or_missing, seen};
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, or_missing, seen};
 use super::physics::{GIB, claimed_weights, gigabytes, memory, missing_machine, missing_weights};
-use super::{Finding, Theme, Trap};
 use crate::case::Case;
 use crate::number::{count, significant};
 use crate::report::{Severity, Subject};

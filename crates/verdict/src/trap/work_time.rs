@@ -3,8 +3,8 @@
 //! In:  requests, output length, start, end, reported rate.  Out: one finding for each model and workload.
 //! Not here: overlap of runs (see `runs_overlap`).
 
-use super::finding::{or_missing, place, seen};
-use super::{Finding, Theme, Trap};
+use super::declaration::{Theme, Trap};
+use super::finding::{Finding, or_missing, place, seen};
 use crate::case::Case;
 use crate::number::{list, significant};
 use crate::report::{Severity, Subject};

@@ -36,7 +36,7 @@ use super::table::TableSection;
 use super::telemetry;
 use sparkbench_model::Metric;
 use sparkbench_verdict::report::{CampaignReport, Comparison, Criterion, Essential, Group, RunReport, Sentence};
-use sparkbench_verdict::trap::Theme;
+use sparkbench_verdict::trap::{self, Theme};
 
 const ROOT: &str = "../../";
 
@@ -355,7 +355,7 @@ fn below(campaign: &CampaignReport) -> Vec<Sentence> {
 fn doubts(site: &Site<'_>, campaign: &CampaignReport) -> Vec<Doubt> {
     let mut themes: BTreeMap<Option<Theme>, Vec<Sentence>> = BTreeMap::new();
     for sentence in &campaign.unsupported {
-        let theme = sentence.because.first().and_then(|id| Theme::of(id));
+        let theme = sentence.because.first().and_then(|id| trap::find(id)).map(|trap| trap.theme());
         themes.entry(theme).or_default().push(sentence.clone());
     }
     let doubt = |(theme, sentences): (Option<Theme>, Vec<Sentence>)| Doubt {

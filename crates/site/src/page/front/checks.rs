@@ -49,7 +49,7 @@ pub(crate) fn strip(root: &str, traps: &[&TrapReport]) -> TrapStrip {
         .filter_map(|(id, reports)| {
             let severity = worst(reports)?;
             // An error is never counted away.
-            let is_general = trap::is_general(id) && severity != Severity::Error;
+            let is_general = trap::find(id).is_some_and(|trap| trap.is_general()) && severity != Severity::Error;
             let chip = chip(root, id, severity, reports);
             Some((severity, is_general, reports.iter().filter(|r| r.status == TrapStatus::Fired).count(), chip))
         })
@@ -100,8 +100,7 @@ fn chip(root: &str, id: &str, severity: Severity, reports: &[&TrapReport]) -> Tr
 pub(super) fn doubts(root: &str, campaign: &CampaignReport, traps: &[&TrapReport]) -> Vec<TrapChip> {
     let told = |id: &str| campaign.headline.iter().flat_map(|s| &s.because).any(|because| because == id);
     let opens = |id: &str| {
-        let trap = trap::TRAPS.iter().find(|trap| trap.id() == id);
-        trap.is_some_and(|trap| campaign.primary.iter().any(|metric| trap.leaves_cause_open(metric)))
+        trap::find(id).is_some_and(|trap| campaign.primary.iter().any(|metric| trap.leaves_cause_open(metric)))
     };
     let mut found: Vec<(bool, Severity, TrapChip)> = by_trap(traps)
         .into_iter()
