@@ -15,7 +15,7 @@ use super::case::Case;
 use super::grammar::Incomparability;
 use super::memory::Round;
 use super::report::{Group, HistoryFigure, HistoryPoint, HistoryReport, HistoryStep};
-use super::{CellValues, Settings, Study, change, family, finish, judge, pairing, trap};
+use super::{CellValues, Settings, Study, change, family, finish, layout, pairing, trap};
 use sparkbench_model::{Campaign, Instant, Metric, Run, TimePoint, TimeSeries};
 use sparkbench_stats::{Sample, sample};
 
@@ -259,7 +259,7 @@ fn followed(study: &Study, sides: &[(&str, Vec<&Run>)]) -> Vec<String> {
         return primary;
     }
     let mut known: Vec<Metric> = shared.iter().filter_map(|name| Metric::find(name)).collect();
-    known.sort_by_key(|metric| judge::place(&metric.name));
+    known.sort_by_key(|metric| layout::place(&metric.name));
     known.into_iter().take(MOST_METRICS).map(|metric| metric.name).collect()
 }
 
@@ -376,7 +376,7 @@ fn step(
     // The baseline of the command line is an environment, which these arms are not.
     let settings = Settings { baseline: None, ..round.settings.clone() };
     let round = &round.under(&settings);
-    let case = judge::lay_out(&campaign, runs.iter().collect(), &study.facts, &settings);
+    let case = layout::lay_out(&campaign, runs.iter().collect(), &study.facts, &settings);
     let groups: Vec<Group> = case
         .cells
         .iter()

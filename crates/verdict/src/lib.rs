@@ -31,6 +31,7 @@ pub(crate) mod grammar;
 pub(crate) mod group;
 pub mod history;
 pub mod judge;
+pub mod layout;
 pub mod mark;
 pub mod measured;
 mod memory;

@@ -10,7 +10,7 @@ use super::case::Case;
 use super::number::significant;
 use super::report::across::Place;
 use super::report::{CostReport, EssentialCell, Group, MeasuredRow, Sentence};
-use super::{essential, judge};
+use super::{essential, layout};
 use sparkbench_model::{Direction, Metric, within};
 
 /// The columns, as far as any cell has them. Without the first one the campaign is about something else.
@@ -49,7 +49,7 @@ fn columns(case: &Case<'_>) -> Vec<String> {
     names.retain(|name| Metric::find(name).is_some_and(|metric| metric.base() == name));
     // A rate says best how much was done, as output would.
     let rate = |name: &str| Metric::find(name).is_some_and(|metric| metric.direction == Direction::HigherIsBetter);
-    names.sort_by_key(|name| (!rate(name), judge::place(name)));
+    names.sort_by_key(|name| (!rate(name), layout::place(name)));
     names.truncate(COLUMNS.len());
     names
 }

@@ -17,7 +17,7 @@ const SCHEMA: &str = "sparkbench.compare/1";
 struct Compared<'a> {
     schema: &'static str,
     tool: &'a sparkbench_verdict::report::Tool,
-    settings: &'a sparkbench_verdict::report::Settings,
+    settings: &'a sparkbench_verdict::report::SettingsReport,
     base: &'a str,
     candidate: &'a str,
     /// `passed`, `regression` or `undecided`: exit codes 0, 1 and 6.

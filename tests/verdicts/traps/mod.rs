@@ -12,7 +12,7 @@ use mini::Mini;
 use sparkbench::model::Facts;
 use sparkbench::verdict::columns::Relation;
 use sparkbench::verdict::facts::builtin;
-use sparkbench::verdict::judge::lay_out;
+use sparkbench::verdict::layout::lay_out;
 use sparkbench::verdict::report::{Severity, TrapReport, TrapStatus};
 use sparkbench::verdict::trap::{TRAPS, look};
 use sparkbench::verdict::{Settings, case::Case};

@@ -13,11 +13,11 @@ use sparkbench_model::{Run, Status};
 
 /// Requests a second from which a rate is no rate: tools that have no word for "all at once" are given such numbers. No server of language
 /// models starts a request every ten microseconds.
-pub const UNLIMITED_REQ_S: f64 = 100_000.0;
+const UNLIMITED_REQ_S: f64 = 100_000.0;
 
 /// A cell with its place.
 #[derive(Debug)]
-pub(super) struct PlacedCell<'c, 'a> {
+pub(crate) struct PlacedCell<'c, 'a> {
     pub place: Place,
     pub cell: &'c Cell<'a>,
     pub case: &'c Case<'a>,

@@ -67,7 +67,7 @@ pub struct Analysis {
     /// Which program said it.
     pub tool: Tool,
     /// The request.
-    pub settings: Settings,
+    pub settings: SettingsReport,
     /// Every file that was examined, by path.
     pub inputs: Vec<Input>,
     /// Campaigns, by name.
@@ -178,7 +178,7 @@ pub struct Tool {
 
 /// Settings of the analysis.
 #[derive(Debug, Clone, Serialize)]
-pub struct Settings {
+pub struct SettingsReport {
     /// Two-sided level of every interval.
     pub confidence: f64,
     /// Draws of each bootstrap.

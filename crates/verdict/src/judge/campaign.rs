@@ -1,0 +1,81 @@
+//! One campaign, as the analysis shows it: what it is, and what follows from its comparisons.
+//!
+//! In:  a case, its groups, comparisons and traps.  Out: [`CampaignReport`].
+//! Not here: the rules (see `conclusion`, `criteria`, `published`).
+
+use crate::case::{Case, Cell};
+use crate::columns::Derived;
+use crate::report::{CampaignReport, Comparison, Group, TrapReport};
+use crate::{Settings, conclusion, criteria, essential, order, pairing, published};
+use sparkbench_model::{Metric, Run, Status};
+
+/// A campaign with its conclusions.
+pub(super) fn report(
+    case: &Case<'_>,
+    groups: &[Group],
+    comparisons: &[Comparison],
+    pooled: Vec<Comparison>,
+    traps: &[TrapReport],
+    derived: &[Derived],
+    settings: &Settings,
+) -> CampaignReport {
+    let campaign = case.campaign;
+    let names = |of: fn(&Cell<'_>) -> String| {
+        let mut names: Vec<String> = case.cells.iter().map(of).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    };
+    let mut starts: Vec<_> = case.runs.iter().filter_map(|run| run.started).collect();
+    starts.sort_unstable();
+    let checks = published::check(campaign, groups);
+    let said = conclusion::conclude(case, groups, comparisons, &pooled, traps, derived, &checks);
+    CampaignReport {
+        name: campaign.name.clone(),
+        title: campaign.title.clone().unwrap_or_else(|| campaign.name.clone()),
+        question: campaign.question.clone(),
+        prose: campaign.prose.clone(),
+        study: campaign.study.clone(),
+        provenance: campaign.provenance.clone(),
+        machine: case.machine().map(|m| m.title.clone()).or_else(|| campaign.machine.clone()),
+        baseline: case.baseline.map(str::to_owned),
+        environments: names(|c| c.environment.to_owned()),
+        models: names(|c| c.model.to_owned()),
+        workloads: names(|c| c.workload.to_owned()),
+        primary: case.primary.clone(),
+        margins_pct: case
+            .metrics()
+            .into_iter()
+            .filter_map(Metric::find)
+            .map(|m| (m.name.clone(), pairing::margin_of(&m, campaign, settings)))
+            .collect(),
+        metrics: campaign.metrics.clone(),
+        runs: case.runs.len(),
+        failed: case.runs.iter().filter(|run| matches!(run.status, Status::Failed(_))).count(),
+        first_started_utc: starts.first().copied(),
+        last_started_utc: starts.last().copied(),
+        order: case
+            .questions()
+            .into_iter()
+            .map(|(model, workload)| {
+                let runs: Vec<&Run> =
+                    case.runs.iter().filter(|r| r.model == model && r.workload == workload).copied().collect();
+                order::of(model, workload, &runs)
+            })
+            .collect(),
+        hypotheses: said.hypotheses,
+        answer: None,
+        headline: said.headline,
+        supported: said.supported,
+        unsupported: said.unsupported,
+        next: Vec::new(),
+        pooled,
+        published_summary: published::summary(&checks),
+        published: checks,
+        criteria: criteria::assess(case, groups, comparisons),
+        compare_by: campaign.compare_by.clone(),
+        essentials: essential::rows(case, groups),
+        measured: Vec::new(),
+        archive_sha256: campaign.archive_sha256.clone(),
+    }
+}
