@@ -7,6 +7,7 @@
 //! follows from it: a quantised checkpoint has an id of its own.
 
 use super::case::Cell;
+use super::distinct::distinct;
 use super::number::{list, significant};
 use sparkbench_model::{Campaign, Run};
 
@@ -168,9 +169,7 @@ pub fn hold(a: &Cell<'_>, b: &Cell<'_>, compared: Option<&str>) -> Sides {
 impl Sides {
     /// Settings that only one side states, as a caveat. `None` where both state the same ones.
     pub fn caveat(&self) -> Option<String> {
-        let mut environments: Vec<&str> = self.lone.iter().map(|(environment, _)| environment.as_str()).collect();
-        environments.sort_unstable();
-        environments.dedup();
+        let environments: Vec<&str> = distinct(self.lone.iter().map(|(environment, _)| environment.as_str()));
         let said: Vec<String> = environments
             .into_iter()
             .map(|name| {
@@ -190,9 +189,7 @@ impl Sides {
 }
 
 fn words(cell: &Cell<'_>, of: fn(&Run) -> Option<String>) -> Option<String> {
-    let mut values: Vec<String> = cell.runs.iter().filter_map(|run| of(run)).collect();
-    values.sort_unstable();
-    values.dedup();
+    let values: Vec<String> = distinct(cell.runs.iter().filter_map(|run| of(run)));
     (!values.is_empty()).then(|| values.join(", "))
 }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use super::columns::{self, Derived};
+use super::distinct::distinct;
 use sparkbench_model::{Campaign, Facts, MachineFacts, MissingReason, ModelFacts, Run};
 
 /// Runs of one environment x model x workload in order of time.
@@ -80,31 +81,40 @@ impl<'a> Case<'a> {
         arms
     }
 
+    /// Runs of one model and workload, those of the baseline first, each arm in order of time.
+    pub(crate) fn runs_by_arm(&self, model: &str, workload: &str) -> Vec<&'a Run> {
+        self.arms(model, workload).into_iter().flat_map(|cell| cell.runs.iter().copied()).collect()
+    }
+
+    /// Runs of one model and workload in order of time.
+    pub(crate) fn runs_of(&self, model: &str, workload: &str) -> Vec<&'a Run> {
+        self.runs.iter().copied().filter(|run| run.model == model && run.workload == workload).collect()
+    }
+
+    /// Models, in order, each once.
+    pub(crate) fn models(&self) -> Vec<&'a str> {
+        distinct(self.cells.iter().map(|cell| cell.model))
+    }
+
+    /// Number of different values of a metric.
+    pub(crate) fn distinct_values(&self, metric: &str) -> usize {
+        distinct(self.runs.iter().filter_map(|run| run.value(metric)).map(f64::to_bits)).len()
+    }
+
     /// Model and workload pairs, in order, each once.
     pub fn questions(&self) -> Vec<(&'a str, &'a str)> {
-        let mut pairs: Vec<_> = self.cells.iter().map(|c| (c.model, c.workload)).collect();
-        pairs.sort_unstable();
-        pairs.dedup();
-        pairs
+        distinct(self.cells.iter().map(|c| (c.model, c.workload)))
     }
 
     /// Metric names that any run of the campaign reports, each once, sorted.
     pub fn metrics(&self) -> Vec<&'a str> {
-        let mut names: Vec<&'a str> =
-            self.runs.iter().flat_map(|run| run.readings.iter().map(|r| r.metric.as_str())).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
+        distinct(self.runs.iter().flat_map(|run| run.readings.iter().map(|r| r.metric.as_str())))
     }
 
     /// The same without the columns that this program computed from others.
     pub fn reported(&self) -> Vec<&'a str> {
         let readings = self.runs.iter().flat_map(|run| run.readings.iter());
-        let mut names: Vec<&'a str> =
-            readings.filter(|r| !COMPUTED.contains(&r.origin.rule)).map(|r| r.metric.as_str()).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
+        distinct(readings.filter(|r| !COMPUTED.contains(&r.origin.rule)).map(|r| r.metric.as_str()))
     }
 
     /// Facts of the machine, from the campaign's label or from what the runs print.
@@ -121,13 +131,13 @@ impl<'a> Case<'a> {
         if matches!(self.campaign.compare_by.as_deref(), Some("model" | "quantisation")) {
             return None;
         }
-        let id = self
-            .campaign
-            .models
-            .get(label)
-            .and_then(|m| m.id.as_deref())
-            .or_else(|| self.runs.iter().filter(|r| r.model == label).find_map(|r| r.setup.model_id.as_deref()))?;
-        self.facts.model(id)
+        self.facts.model(self.model_id(label)?)
+    }
+
+    /// The id that was asked for under a label, from the campaign, else from the runs.
+    pub(crate) fn model_id(&self, label: &str) -> Option<&'a str> {
+        let of_label = self.campaign.models.get(label).and_then(|m| m.id.as_deref());
+        of_label.or_else(|| self.runs.iter().filter(|r| r.model == label).find_map(|r| r.setup.model_id.as_deref()))
     }
 
     /// Runs planned per cell: of a campaign that ended at a look, those up to the look. Absent where no plan says it.

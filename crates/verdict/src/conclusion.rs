@@ -13,6 +13,7 @@ use self::seen::seen;
 use super::case::Case;
 use super::columns::Derived;
 use super::compare;
+use super::distinct::distinct;
 use super::number::{count, list, significant};
 use super::pool;
 use super::report::{Comparison, Group, HypothesisReport, PublishedCheck, Sentence, Severity, TrapReport, TrapStatus};
@@ -138,10 +139,7 @@ fn lead(said: &mut Conclusions, assessed: Vec<(HypothesisReport, Sentence)>) {
 }
 
 fn questions<'a>(comparisons: &[&'a Comparison]) -> Vec<(&'a str, &'a str)> {
-    let mut pairs: Vec<_> = comparisons.iter().map(|c| (c.baseline.as_str(), c.candidate.as_str())).collect();
-    pairs.sort_unstable();
-    pairs.dedup();
-    pairs
+    distinct(comparisons.iter().map(|c| (c.baseline.as_str(), c.candidate.as_str())))
 }
 
 /// As a sentence names what it rests on.

@@ -5,6 +5,7 @@
 
 use super::CV_LIMIT_PCT;
 use super::case::Case;
+use super::distinct::distinct;
 use super::number::{count, significant};
 use super::report::{Comparison, Criterion, Group};
 use sparkbench_model::{Metric, Status, within};
@@ -142,20 +143,18 @@ fn complete(case: &Case<'_>, model: &str, workload: &str) -> Criterion {
             missing.push(format!("{} of {} failed", count(failed, "run"), cell.environment));
         }
         unrecorded += cell.runs.iter().filter(|run| run.status == Status::Unrecorded).count();
-        let mut empty: Vec<&str> = cell
-            .runs
-            .iter()
-            .flat_map(|run| run.readings.iter().filter(|r| !r.value.is_finite()).map(|r| r.metric.as_str()))
-            .chain(
-                case.campaign
-                    .planned_metrics
-                    .iter()
-                    .map(String::as_str)
-                    .filter(|metric| cell.numbers(metric).len() < cell.runs.len()),
-            )
-            .collect();
-        empty.sort_unstable();
-        empty.dedup();
+        let empty: Vec<&str> = distinct(
+            cell.runs
+                .iter()
+                .flat_map(|run| run.readings.iter().filter(|r| !r.value.is_finite()).map(|r| r.metric.as_str()))
+                .chain(
+                    case.campaign
+                        .planned_metrics
+                        .iter()
+                        .map(String::as_str)
+                        .filter(|metric| cell.numbers(metric).len() < cell.runs.len()),
+                ),
+        );
         if !empty.is_empty() {
             let named =
                 |name: &&str| Metric::find(name).map_or_else(|| (*name).to_owned(), |metric| within(&metric.label));

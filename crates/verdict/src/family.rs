@@ -3,6 +3,7 @@
 //! In:  measured comparisons of one campaign.  Out: the same with adjusted p.
 //! Not here: the adjustments themselves (see `stats::adjust`).
 
+use super::distinct::distinct;
 use super::grammar::Incomparability;
 use super::report::{Adjusted, Comparison};
 use sparkbench_stats as stats;
@@ -10,10 +11,8 @@ use sparkbench_stats as stats;
 /// Adjusts the deciding p within its family: the primary metrics of all models and workloads of one question A against B.
 /// Other metrics form an exploratory family of their own. A derived column is no member: it takes what its source got.
 pub(crate) fn adjust(comparisons: &mut [(Comparison, Vec<Incomparability>)]) {
-    let mut questions: Vec<(String, String)> =
-        comparisons.iter().map(|(c, _)| (c.baseline.clone(), c.candidate.clone())).collect();
-    questions.sort_unstable();
-    questions.dedup();
+    let questions: Vec<(String, String)> =
+        distinct(comparisons.iter().map(|(c, _)| (c.baseline.clone(), c.candidate.clone())));
     for (baseline, candidate) in questions {
         for primary in [true, false] {
             let members: Vec<usize> = (0..comparisons.len())

@@ -6,6 +6,7 @@
 use super::Settings;
 use super::case::Case;
 use super::columns;
+use super::distinct::distinct;
 use sparkbench_model::{Campaign, Facts, Metric, Run};
 
 /// Primary metrics a campaign has at most when it names none.
@@ -33,12 +34,7 @@ pub fn place(metric: &str) -> (usize, usize) {
 /// Sorts the runs of a campaign into cells and picks baseline and primary metrics.
 pub fn lay_out<'a>(campaign: &'a Campaign, runs: Vec<&'a Run>, facts: &'a Facts, settings: &'a Settings) -> Case<'a> {
     let mut case = Case::of_runs(campaign, runs, facts);
-    let environments: Vec<&str> = {
-        let mut names: Vec<&str> = case.cells.iter().map(|c| c.environment).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
-    };
+    let environments: Vec<&str> = { distinct(case.cells.iter().map(|c| c.environment)) };
     let has = |name: &Option<String>| name.as_deref().and_then(|n| environments.iter().find(|e| **e == n).copied());
     case.baseline = has(&settings.baseline)
         .or_else(|| has(&campaign.baseline))

@@ -22,6 +22,7 @@ pub mod course;
 pub(crate) mod criteria;
 pub(crate) mod definitions;
 pub mod derive;
+pub(crate) mod distinct;
 pub(crate) mod essential;
 pub(crate) mod estimate;
 pub mod facts;

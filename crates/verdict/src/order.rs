@@ -3,6 +3,7 @@
 //! In:  runs of the arms of one question.  Out: [`OrderReport`], the pairs that an interleaved design offers, the drift allowance.
 //! Not here: formulas (see `stats::order`).
 
+use super::distinct::distinct;
 use super::report::{Group, Interval, OrderReport, PairRow, PairsReport};
 use sparkbench_model::Run;
 use sparkbench_stats as stats;
@@ -22,9 +23,7 @@ pub(crate) fn of(model: &str, workload: &str, runs: &[&Run]) -> OrderReport {
     if runs.is_empty() || runs.iter().any(|run| run.started.is_none()) {
         return report;
     }
-    let mut names: Vec<&str> = report.sequence.iter().map(String::as_str).collect();
-    names.sort_unstable();
-    names.dedup();
+    let names: Vec<&str> = distinct(report.sequence.iter().map(String::as_str));
     let labels: Vec<usize> =
         report.sequence.iter().map(|name| names.iter().position(|n| n == name).unwrap_or(0)).collect();
     if let Some(found) = stats::order(&labels) {

@@ -11,13 +11,14 @@ use super::case::{Case, Cell};
 use super::columns::Derived;
 use super::compare::Pair;
 use super::definitions::{DEFINITION, DefinitionCheck};
+use super::distinct::distinct;
 use super::grammar::Incomparability;
 use super::group::OfRequests;
 use super::memory::Round;
 use super::report::{Comparison, Group, Severity, TrapReport, TrapStatus};
 use super::trap;
 use super::{CellValues, Settings, alike, definitions, derive, group, order};
-use sparkbench_model::{Campaign, Metric, Run, within};
+use sparkbench_model::{Campaign, Metric, within};
 
 /// Margin of a metric, per cent: of the command line, else of the campaign, else of the catalogue.
 pub(crate) fn margin_of(metric: &Metric, campaign: &Campaign, settings: &Settings) -> f64 {
@@ -43,13 +44,8 @@ pub(super) fn compare_all(
             continue;
         };
         for candidate in candidates {
-            let runs: Vec<&Run> = case
-                .runs
-                .iter()
-                .filter(|r| r.model == model && r.workload == workload)
-                .filter(|r| r.environment == base.environment || r.environment == candidate.environment)
-                .copied()
-                .collect();
+            let mut runs = case.runs_of(model, workload);
+            runs.retain(|r| r.environment == base.environment || r.environment == candidate.environment);
             let order = order::of(model, workload, &runs);
             jobs.push((*base, *candidate, runs, order));
         }
@@ -114,15 +110,13 @@ pub(super) fn compare_all(
 
 /// Metrics that either arm reports, even if every value is missing: a promised column that holds nothing is worth a row.
 fn measured_metrics(case: &Case<'_>, a: &Cell<'_>, b: &Cell<'_>) -> Vec<Metric> {
-    let mut names: Vec<&str> = a
-        .runs
-        .iter()
-        .chain(&b.runs)
-        .flat_map(|run| run.readings.iter().map(|r| r.metric.as_str()))
-        .chain(case.campaign.planned_metrics.iter().map(String::as_str))
-        .collect();
-    names.sort_unstable();
-    names.dedup();
+    let names: Vec<&str> = distinct(
+        a.runs
+            .iter()
+            .chain(&b.runs)
+            .flat_map(|run| run.readings.iter().map(|r| r.metric.as_str()))
+            .chain(case.campaign.planned_metrics.iter().map(String::as_str)),
+    );
     names.into_iter().filter_map(Metric::find).collect()
 }
 

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::case::Case;
 use super::columns::Derived;
 use super::compare::Pair;
+use super::distinct::distinct;
 use super::memory::Round;
 use super::report::{Comparison, Group, OrderReport};
 use super::{CellValues, family, finish, order, pairing};
@@ -15,15 +16,12 @@ use sparkbench_model::{Metric, Run};
 
 /// Labels under which one model ran, sorted.
 pub(crate) fn labels_of(case: &Case<'_>, launched: &str) -> Vec<String> {
-    let mut labels: Vec<String> = case
-        .cells
-        .iter()
-        .filter(|cell| launched_as(case, cell.model).as_deref() == Some(launched))
-        .map(|cell| cell.model.to_owned())
-        .collect();
-    labels.sort_unstable();
-    labels.dedup();
-    labels
+    distinct(
+        case.cells
+            .iter()
+            .filter(|cell| launched_as(case, cell.model).as_deref() == Some(launched))
+            .map(|cell| cell.model.to_owned()),
+    )
 }
 
 /// The model that really ran under a label, by the launch path or by the log. Else the one that was asked for.
@@ -38,9 +36,7 @@ fn launched_as(case: &Case<'_>, label: &str) -> Option<String> {
 
 /// The same rows under the model that really ran, where that is one model under several labels.
 pub(super) fn pool(case: &Case<'_>, derived: &[Derived], round: &Round<'_>) -> Vec<Comparison> {
-    let mut served: Vec<String> = case.cells.iter().filter_map(|cell| launched_as(case, cell.model)).collect();
-    served.sort_unstable();
-    served.dedup();
+    let served: Vec<String> = distinct(case.cells.iter().filter_map(|cell| launched_as(case, cell.model)));
     let mut comparisons = Vec::new();
     for model in served {
         let labels = labels_of(case, &model);
@@ -61,9 +57,7 @@ fn pool_one(
 ) -> Vec<Comparison> {
     let settings = round.settings;
     let Some(baseline) = case.baseline else { return Vec::new() };
-    let mut environments: Vec<&str> = case.cells.iter().map(|c| c.environment).filter(|e| *e != baseline).collect();
-    environments.sort_unstable();
-    environments.dedup();
+    let environments: Vec<&str> = distinct(case.cells.iter().map(|c| c.environment).filter(|e| *e != baseline));
     let sides: Vec<(&str, Vec<&Run>, OrderReport)> = environments
         .into_iter()
         .map(|candidate| {

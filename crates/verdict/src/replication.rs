@@ -11,6 +11,7 @@
 use std::collections::BTreeMap;
 
 use super::Settings;
+use super::distinct::distinct;
 use super::number::{count, significant};
 use super::report::{Comparison, Group, Interval, ReplicationReport, ReplicationRow, VerdictKind};
 use sparkbench_model::{Direction, Run, within};
@@ -48,10 +49,7 @@ pub(super) fn report(
 fn engines(c: &Comparison, runs: &[Run]) -> Vec<String> {
     let own =
         runs.iter().filter(|run| run.campaign == c.campaign && run.model == c.model && run.workload == c.workload);
-    let mut engines: Vec<String> = own.filter_map(|run| Some(run.setup.engine.as_ref()?.to_lowercase())).collect();
-    engines.sort_unstable();
-    engines.dedup();
-    engines
+    distinct(own.filter_map(|run| Some(run.setup.engine.as_ref()?.to_lowercase())))
 }
 
 fn one(asked: &[&Comparison], groups: &[Group], runs: &[Run], settings: &Settings) -> Option<ReplicationReport> {
@@ -187,9 +185,7 @@ fn said(c: &Comparison, pooled: &Replication, kind: VerdictKind, margin_pct: f64
 
 /// Whether machines, or campaigns of one machine, differ more than runs do.
 fn spread(rows: &[ReplicationRow], pooled: &Replication, between_pct: f64, runs_pct: f64) -> String {
-    let mut machines: Vec<&String> = rows.iter().filter_map(|row| row.machine.as_ref()).collect();
-    machines.sort_unstable();
-    machines.dedup();
+    let machines: Vec<&String> = distinct(rows.iter().filter_map(|row| row.machine.as_ref()));
     let who = if machines.len() > 1 { "Machines" } else { "Campaigns" };
     if pooled.q_p >= ALPHA_SPREAD || pooled.tau2 == 0.0 {
         return format!(

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use super::case::Case;
 use super::compare::direction_of;
+use super::distinct::distinct;
 use super::grammar::{self, Incomparability};
 use super::number::{decimals, fixed, significant};
 use super::report::{
@@ -44,10 +45,8 @@ pub fn attach(comparisons: &mut [(Comparison, Vec<Incomparability>)], case: &Cas
     let Some(design) = design_of(case.campaign) else { return };
     let reached = design.reached(rounds(case) as usize);
     let mut known = Known::default();
-    let mut families: Vec<(String, String, bool)> =
-        comparisons.iter().map(|(c, _)| (c.baseline.clone(), c.candidate.clone(), c.primary)).collect();
-    families.sort_unstable();
-    families.dedup();
+    let families: Vec<(String, String, bool)> =
+        distinct(comparisons.iter().map(|(c, _)| (c.baseline.clone(), c.candidate.clone(), c.primary)));
     for (baseline, candidate, primary) in families {
         let of: Vec<usize> = (0..comparisons.len())
             .filter(|i| {

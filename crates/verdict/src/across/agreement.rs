@@ -13,6 +13,7 @@ use super::naming::{slug, unique};
 use super::placed_cell::PlacedCell;
 use super::shape::clusters;
 use crate::definitions::{self, DefinitionCheck};
+use crate::distinct::distinct;
 use crate::memory::Round;
 use crate::number::{decimals, fixed, list, signed};
 use crate::report::across::{
@@ -475,9 +476,7 @@ fn client(label: &str, own: &[&PlacedCell<'_, '_>], round: &Round<'_>) -> Agreem
     let of = |value: &dyn Fn(&Run) -> Option<f64>| {
         estimate::of(&runs.iter().filter_map(|run| value(run)).collect::<Vec<_>>(), confidence)
     };
-    let mut versions: Vec<&str> = runs.iter().filter_map(|run| run.setup.tool_version.as_deref()).collect();
-    versions.sort_unstable();
-    versions.dedup();
+    let versions: Vec<&str> = distinct(runs.iter().filter_map(|run| run.setup.tool_version.as_deref()));
     AgreementClient {
         label: label.to_owned(),
         environment: own.first().map(|spot| spot.cell.environment.to_owned()).unwrap_or_default(),

@@ -5,6 +5,7 @@
 
 use super::shape;
 use crate::case::{Case, Cell};
+use crate::distinct::distinct;
 use crate::physics::PhysicsFacts;
 use crate::report::Estimate;
 use crate::report::across::{CellName, Place};
@@ -77,9 +78,7 @@ fn place<'a>(case: &Case<'a>, grounds: &PhysicsFacts<'_, 'a>, cell: &Cell<'a>, s
 
 /// The value on which all runs of a cell that state it agree. Several words are joined.
 pub(super) fn one(cell: &Cell<'_>, of: impl Fn(&Run) -> Option<String>) -> Option<String> {
-    let mut values: Vec<String> = cell.runs.iter().filter_map(|run| of(run)).collect();
-    values.sort_unstable();
-    values.dedup();
+    let values: Vec<String> = distinct(cell.runs.iter().filter_map(|run| of(run)));
     (!values.is_empty()).then(|| values.join(", "))
 }
 

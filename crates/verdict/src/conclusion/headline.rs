@@ -4,6 +4,7 @@
 //! Not here: one comparison (see `grammar::said`), conclusions from rows with doubtful labels (see `seen`).
 
 use super::{capital, ident};
+use crate::distinct::distinct;
 use crate::grammar::said;
 use crate::number::{count, list, significant};
 use crate::report::{Comparison, Sentence, VerdictKind};
@@ -13,9 +14,7 @@ use sparkbench_model::within;
 /// "Only 1 of 3 models can be judged": said first, since everything else depends on it. Each model has its own reasons.
 pub(super) fn comparable(comparisons: &[&Comparison]) -> Option<Sentence> {
     let primary: Vec<&Comparison> = comparisons.iter().filter(|c| c.primary).copied().collect();
-    let mut models: Vec<&str> = primary.iter().map(|c| c.model.as_str()).collect();
-    models.sort_unstable();
-    models.dedup();
+    let models: Vec<&str> = distinct(primary.iter().map(|c| c.model.as_str()));
     let mut lost: Vec<&str> = Vec::new();
     let mut caveats = Vec::new();
     let mut codes: Vec<Vec<String>> = Vec::new();
@@ -78,9 +77,7 @@ fn in_words(n: usize) -> String {
 
 /// Models whose comparisons all say nothing because another model ran than the label says.
 pub(super) fn mislabelled<'c>(comparisons: &[&'c Comparison]) -> Vec<&'c str> {
-    let mut models: Vec<&str> = comparisons.iter().filter(|c| c.primary).map(|c| c.model.as_str()).collect();
-    models.sort_unstable();
-    models.dedup();
+    let mut models: Vec<&str> = distinct(comparisons.iter().filter(|c| c.primary).map(|c| c.model.as_str()));
     models.retain(|model| {
         let mut own = comparisons.iter().filter(|c| c.primary && c.model == *model);
         own.clone().all(|c| !tells(c)) && own.any(|c| c.verdict.reasons.iter().any(|code| code == MISLABELLED))
@@ -149,9 +146,7 @@ pub(super) fn headline_of(cells: &[&Comparison]) -> Option<Sentence> {
         let text = format!("{}{at}: {}.", only.label, only.verdict.said);
         return Some(Sentence { text, caveats, because });
     }
-    let mut kinds: Vec<VerdictKind> = telling.iter().map(|c| c.verdict.kind).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
+    let kinds: Vec<VerdictKind> = distinct(telling.iter().map(|c| c.verdict.kind));
     let mut parts = kinds.into_iter().map(|kind| {
         let own: Vec<&Comparison> = telling.iter().filter(|c| c.verdict.kind == kind).copied().collect();
         (part(kind, &own, cells, telling.len()), own)

@@ -5,9 +5,10 @@
 
 use crate::case::{Case, Cell};
 use crate::columns::Derived;
+use crate::distinct::distinct;
 use crate::report::{CampaignReport, Comparison, Group, TrapReport};
 use crate::{Settings, conclusion, criteria, essential, order, pairing, published};
-use sparkbench_model::{Metric, Run, Status};
+use sparkbench_model::{Metric, Status};
 
 /// A campaign with its conclusions.
 pub(super) fn report(
@@ -20,12 +21,7 @@ pub(super) fn report(
     settings: &Settings,
 ) -> CampaignReport {
     let campaign = case.campaign;
-    let names = |of: fn(&Cell<'_>) -> String| {
-        let mut names: Vec<String> = case.cells.iter().map(of).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
-    };
+    let names = |of: fn(&Cell<'_>) -> String| distinct(case.cells.iter().map(of));
     let mut starts: Vec<_> = case.runs.iter().filter_map(|run| run.started).collect();
     starts.sort_unstable();
     let checks = published::check(campaign, groups);
@@ -57,11 +53,7 @@ pub(super) fn report(
         order: case
             .questions()
             .into_iter()
-            .map(|(model, workload)| {
-                let runs: Vec<&Run> =
-                    case.runs.iter().filter(|r| r.model == model && r.workload == workload).copied().collect();
-                order::of(model, workload, &runs)
-            })
+            .map(|(model, workload)| order::of(model, workload, &case.runs_of(model, workload)))
             .collect(),
         hypotheses: said.hypotheses,
         answer: None,

@@ -49,13 +49,7 @@ impl Trap for AffineColumns {
 }
 
 fn nothing(case: &Case<'_>) -> Finding {
-    let distinct = |name: &str| {
-        let mut values: Vec<u64> = case.runs.iter().filter_map(|run| run.value(name)).map(f64::to_bits).collect();
-        values.sort_unstable();
-        values.dedup();
-        values.len()
-    };
-    let varying = case.metrics().into_iter().filter(|name| distinct(name) >= MIN_ROWS).count();
+    let varying = case.metrics().into_iter().filter(|name| case.distinct_values(name) >= MIN_ROWS).count();
     let subject = Subject::of(case);
     if varying < 2 {
         let message = format!("needs two columns with at least {MIN_ROWS} distinct values. There is {varying}");

@@ -4,14 +4,12 @@
 //! Not here: hashing (see `archive`).
 
 use super::declaration::{Theme, Trap};
-use super::finding::Finding;
+use super::finding::{Finding, first_of};
 use crate::case::Case;
-use crate::number::{count, list};
+use crate::distinct::distinct;
+use crate::number::count;
 use crate::report::{Evidence, Severity, Subject};
 use sparkbench_model::{Altered, Origin, Run};
-
-/// Files that a message names. The evidence has more.
-const NAMED: usize = 3;
 
 /// Files are not what was recorded.
 pub(super) struct ArchiveChanged;
@@ -63,9 +61,7 @@ impl Trap for ArchiveChanged {
                 .collect();
             if !rows.is_empty() {
                 let evidence = rows.iter().map(|(run, altered)| Evidence { run: Some(run.id.clone()), ..row(altered) });
-                let mut files: Vec<&Altered> = rows.iter().map(|(_, altered)| *altered).collect();
-                files.sort_unstable();
-                files.dedup();
+                let files: Vec<&Altered> = distinct(rows.iter().map(|(_, altered)| *altered));
                 findings.push(finding(Subject::cell(case, cell), &files).evidence(evidence));
             }
         }
@@ -86,16 +82,10 @@ fn row(altered: &Altered) -> Evidence {
 }
 
 fn finding(subject: Subject, files: &[&Altered]) -> Finding {
-    let mut named: Vec<String> =
-        files.iter().take(NAMED).map(|altered| format!("{} ({})", altered.path, altered.kind.word())).collect();
-    if files.len() > NAMED {
-        named.push(format!("{} more", files.len() - NAMED));
-    }
+    let named = files.iter().map(|altered| format!("{} ({})", altered.path, altered.kind.word()));
     let is = if files.len() == 1 { "is" } else { "are" };
-    let message = format!("{} {is} not as recorded: {}", count(files.len(), "file"), list(&named));
-    let mut remedies: Vec<&str> = files.iter().map(|altered| altered.remedy.as_str()).collect();
-    remedies.sort_unstable();
-    remedies.dedup();
+    let message = format!("{} {is} not as recorded: {}", count(files.len(), "file"), first_of(named));
+    let remedies: Vec<&str> = distinct(files.iter().map(|altered| altered.remedy.as_str()));
     let finding = Finding::fired(subject, message).remedy(remedies.join(". "));
     if files.iter().any(|altered| altered.is_error) { finding } else { finding.severity(Severity::Warning) }
 }

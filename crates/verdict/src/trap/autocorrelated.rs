@@ -4,11 +4,10 @@
 //! Not here: trends (see `drift`).
 
 use super::declaration::{Theme, Trap};
-use super::finding::{ALPHA, CellCheck, Finding, MAX_EVIDENCE, by_question, cooldown, named, place, unit};
+use super::finding::{CellCheck, Finding, MAX_EVIDENCE, by_question, cell_place, cooldown, in_time, named, unit};
 use crate::case::{Case, Cell};
 use crate::number::significant;
 use crate::report::{Evidence, Severity, Subject};
-use sparkbench_stats as stats;
 
 /// Bound of the lag-1 correlation of independent values, in units of 1 / sqrt(n) (statistics contract 6.3).
 pub(super) const BOUND: f64 = 1.96;
@@ -51,26 +50,19 @@ impl Trap for AutocorrelatedRuns {
 }
 
 fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> CellCheck {
-    if cell.runs.iter().any(|run| run.started.is_none()) {
-        return CellCheck::NotEvaluable("runs without a start time".to_owned());
-    }
     let numbers = cell.numbers(metric);
-    let Some(found) = stats::drift::drift(&numbers, 1.0 - ALPHA) else {
-        return CellCheck::NotEvaluable(if numbers.len() < 3 {
-            format!("{} values, three are needed", numbers.len())
-        } else {
-            "all values are the same".to_owned()
-        });
+    let found = match in_time(cell, &numbers) {
+        Ok(found) => found,
+        Err(missing) => return CellCheck::NotEvaluable(missing),
     };
     if !found.autocorrelated {
         return CellCheck::Clean(format!("lag-1 correlation {}", significant(found.lag1, 2)));
     }
     let bound = BOUND / (numbers.len() as f64).sqrt();
     let message = format!(
-        "{} of {} in {}: each run resembles the one before (lag-1 correlation {}, bound {}). {} runs are worth about {}",
+        "{} of {}: each run resembles the one before (lag-1 correlation {}, bound {}). {} runs are worth about {}",
         named(metric),
-        place(case, cell.model, cell.workload),
-        cell.environment,
+        cell_place(case, cell),
         significant(found.lag1, 2),
         significant(bound, 2),
         numbers.len(),

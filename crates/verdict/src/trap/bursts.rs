@@ -4,7 +4,7 @@
 //! Not here: why (a server without a core for its sender, a proxy that buffers, a client that was not scheduled).
 
 use super::declaration::{Theme, Trap};
-use super::finding::{Finding, or_missing, place, read, seen};
+use super::finding::{Finding, each_question, place, read, seen};
 use crate::case::Case;
 use crate::number::{count, significant};
 use crate::report::{Evidence, Severity, Subject};
@@ -51,8 +51,7 @@ impl Trap for AnswersInBursts {
         "TTFT, TPOT and ITL"
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
-        or_missing(findings, case, "the campaign has no runs")
+        each_question(case, look)
     }
 }
 
@@ -88,7 +87,7 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     let subject = Subject::question(case, model, workload);
     let place = place(case, model, workload);
     let (mut told, mut found) = (0, Vec::new());
-    for run in case.arms(model, workload).iter().flat_map(|cell| cell.runs.iter()) {
+    for run in case.runs_by_arm(model, workload) {
         if let Some(evidence) = bursts(run) {
             told += 1;
             found.extend(evidence);

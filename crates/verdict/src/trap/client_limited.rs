@@ -4,7 +4,7 @@
 //! Not here: how the certificate is made (see `load`).
 
 use super::declaration::{Theme, Trap};
-use super::finding::{Finding, or_missing, place, seen};
+use super::finding::{Finding, cell_place, each_cell, seen};
 use crate::case::{Case, Cell};
 use crate::number::count;
 use crate::report::{Severity, Subject};
@@ -40,13 +40,13 @@ impl Trap for ClientLimited {
         "that the figures are those of the server and not of the client"
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        or_missing(case.cells.iter().map(|cell| look(case, cell)).collect(), case, "the campaign has no runs")
+        each_cell(case, look)
     }
 }
 
 fn look(case: &Case<'_>, cell: &Cell<'_>) -> Finding {
     let subject = Subject::cell(case, cell);
-    let place = format!("{} in {}", place(case, cell.model, cell.workload), cell.environment);
+    let place = cell_place(case, cell);
     let known: Vec<(&Run, &str)> = cell
         .runs
         .iter()

@@ -4,7 +4,7 @@
 //! Not here: the reasons that a driver gives (see `throttled`).
 
 use super::declaration::{Theme, Trap};
-use super::finding::{Finding, or_missing, place, read};
+use super::finding::{Finding, each_question, place, read};
 use crate::case::{Case, Cell};
 use crate::number::{list, significant};
 use crate::report::{Evidence, Severity, Subject};
@@ -57,8 +57,7 @@ impl Trap for ClockUnstable {
         true
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
-        or_missing(findings, case, "the campaign has no runs")
+        each_question(case, look)
     }
 }
 

@@ -4,7 +4,7 @@
 //! Not here: reading clocks (see `host::meet`), putting samples on the clock of the head (see `ingest`).
 
 use super::declaration::{Theme, Trap};
-use super::finding::{Finding, or_missing, place};
+use super::finding::{Finding, each_question, place};
 use crate::case::Case;
 use crate::number::{count, list, significant};
 use crate::report::{Evidence, Severity, Subject};
@@ -49,15 +49,14 @@ impl Trap for ClocksDisagree {
         "that what happened on one machine and on another happened at the same time"
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
-        or_missing(findings, case, "the campaign has no runs")
+        each_question(case, look)
     }
 }
 
 fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     let subject = Subject::question(case, model, workload);
     let place = place(case, model, workload);
-    let runs: Vec<&Run> = case.arms(model, workload).into_iter().flat_map(|cell| cell.runs.iter().copied()).collect();
+    let runs = case.runs_by_arm(model, workload);
     let all: Vec<(&Run, &Node)> =
         runs.iter().flat_map(|run| run.course.nodes.iter().map(|node| (*run, node))).collect();
     if all.is_empty() {

@@ -4,7 +4,7 @@
 //! Not here: whether a rate below the limit is good.
 
 use super::declaration::{Theme, Trap};
-use super::finding::{Finding, or_missing, place, read};
+use super::finding::{Finding, each_question, place, read};
 use super::physics::{
     GB, MISSING_ACCEPTED, RooflineClaims, accepted, bandwidth, least_step_bytes, missing_machine, missing_weights,
     roofline, share, step_bytes,
@@ -52,8 +52,7 @@ impl Trap for DecodeAboveRoofline {
         "the speed reported for this model on this machine"
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
-        or_missing(findings, case, "the campaign has no runs")
+        each_question(case, look)
     }
 }
 

@@ -4,7 +4,7 @@
 //! Not here: shares above 100 % (see `decode_above_roofline`), how a share is made (see `verdict::physics`).
 
 use super::declaration::{Theme, Trap};
-use super::finding::{Finding, or_missing, place, read};
+use super::finding::{Finding, each_question, place, read};
 use crate::case::Case;
 use crate::number::{count, list, significant};
 use crate::physics::{Basis, PhysicsFacts, Reach};
@@ -48,9 +48,7 @@ impl Trap for DecodeBelowBand {
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         let grounds = PhysicsFacts::of(case);
-        let findings =
-            case.questions().into_iter().map(|(model, workload)| look(case, &grounds, model, workload)).collect();
-        or_missing(findings, case, "the campaign has no runs")
+        each_question(case, |case, model, workload| look(case, &grounds, model, workload))
     }
 }
 
@@ -90,7 +88,7 @@ fn look(case: &Case<'_>, grounds: &PhysicsFacts<'_, '_>, model: &str, workload: 
     let subject = Subject::question(case, model, workload);
     let place = place(case, model, workload);
     let (mut well, mut slow, mut many, mut missing) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for run in case.arms(model, workload).into_iter().flat_map(|cell| cell.runs.iter().copied()) {
+    for run in case.runs_by_arm(model, workload) {
         match grounds.reach(run) {
             Ok(reach) => match listen(run, &reach) {
                 BandCheck::Well(pct) => well.push(pct),

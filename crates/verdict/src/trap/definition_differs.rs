@@ -4,7 +4,7 @@
 //! Not here: what each tool measures (see `model::definition`).
 
 use super::declaration::{Theme, Trap};
-use super::finding::{Finding, place};
+use super::finding::Finding;
 use super::sides;
 use crate::case::Case;
 use crate::definitions::{self, DEFINITION, DefinitionCheck};
@@ -45,9 +45,7 @@ impl Trap for DefinitionDiffers {
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         let metrics: Vec<Metric> = case.metrics().into_iter().filter_map(Metric::find).collect();
-        sides::by_candidate(case, |base, cell, subject| {
-            let place =
-                format!("{}, {} beside {}", place(case, cell.model, cell.workload), cell.environment, base.environment);
+        sides::by_candidate(case, |base, cell, subject, place| {
             let (mut differ, mut held): (Vec<(String, String)>, usize) = (Vec::new(), 0);
             for metric in &metrics {
                 match definitions::hold(base, cell, metric) {

@@ -4,13 +4,11 @@
 //! Not here: the allowance that verdicts make for it (see `judge`).
 
 use super::declaration::{Theme, Trap};
-use super::finding::{ALPHA, CellCheck, Finding, by_question, cooldown, named, place, read, unit};
+use super::finding::{ALPHA, CellCheck, Finding, by_question, cell_place, cooldown, in_time, named, read, unit};
 use crate::case::{Case, Cell};
 use crate::number::{p_value, significant};
 use crate::order;
 use crate::report::{Evidence, Severity, Subject};
-use sparkbench_model::Run;
-use sparkbench_stats as stats;
 
 pub(super) struct DriftWithinArm;
 
@@ -47,17 +45,11 @@ impl Trap for DriftWithinArm {
 }
 
 fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> CellCheck {
-    if cell.runs.iter().any(|run| run.started.is_none()) {
-        return CellCheck::NotEvaluable("runs without a start time".to_owned());
-    }
     let values = cell.values(metric);
     let numbers = cell.numbers(metric);
-    let Some(found) = stats::drift::drift(&numbers, 1.0 - ALPHA) else {
-        return CellCheck::NotEvaluable(if numbers.len() < 3 {
-            format!("{} values, three are needed", numbers.len())
-        } else {
-            "all values are the same".to_owned()
-        });
+    let found = match in_time(cell, &numbers) {
+        Ok(found) => found,
+        Err(missing) => return CellCheck::NotEvaluable(missing),
     };
     let size =
         found.drift_pct.map_or_else(|| "an unknown share".to_owned(), |pct| format!("{} %", significant(pct.abs(), 2)));
@@ -67,10 +59,9 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> CellCheck {
     let unit = unit(metric);
     let (first, last) = (values.first().map_or(f64::NAN, |v| v.1), values.last().map_or(f64::NAN, |v| v.1));
     let message = format!(
-        "{} of {} in {} {} by {size} along Sen's slope over {} runs (Mann-Kendall p {})",
+        "{} of {} {} by {size} along Sen's slope over {} runs (Mann-Kendall p {})",
         named(metric),
-        place(case, cell.model, cell.workload),
-        cell.environment,
+        cell_place(case, cell),
         if found.sen_slope < 0.0 { "falls" } else { "rises" },
         numbers.len(),
         p_value(found.p)
@@ -97,7 +88,6 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> CellCheck {
 
 /// Whether nothing is gained by alternating: the environments do already, or there is but one.
 fn takes_turns(case: &Case<'_>, cell: &Cell<'_>) -> bool {
-    let of_question = |run: &&Run| run.model == cell.model && run.workload == cell.workload;
-    let runs: Vec<&Run> = case.runs.iter().copied().filter(of_question).collect();
+    let runs = case.runs_of(cell.model, cell.workload);
     case.arms(cell.model, cell.workload).len() < 2 || order::of(cell.model, cell.workload, &runs).kind == "interleaved"
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::declaration::{Theme, Trap};
-use super::finding::{Finding, place, seen};
+use super::finding::{Finding, cell_place, seen};
 use crate::case::{Case, Cell};
 use crate::number::{count, list};
 use crate::report::{Evidence, Severity, Subject};
@@ -158,7 +158,7 @@ fn labels(case: &Case<'_>, cell: &Cell<'_>) -> Option<Finding> {
     }
     let said: Vec<String> =
         by_label.iter().map(|(label, runs)| format!("{} runs called repeat {label}", runs.len())).collect();
-    let message = format!("{} in {} has {}", place(case, cell.model, cell.workload), cell.environment, list(&said));
+    let message = format!("{} has {}", cell_place(case, cell), list(&said));
     let evidence = by_label.iter().flat_map(|(label, runs)| {
         runs.iter().map(move |run| {
             let when = run.started.map_or_else(|| "at an unknown time".to_owned(), |t| format!("at {}", t.iso()));

@@ -4,14 +4,11 @@
 //! Not here: which of them counts (see `verdict::facts`).
 
 use super::declaration::{Theme, Trap};
-use super::finding::Finding;
+use super::finding::{Finding, first_of};
 use crate::case::Case;
-use crate::number::{count, list};
+use crate::number::count;
 use crate::report::{Evidence, Severity, Subject};
 use sparkbench_model::FactConflict;
-
-/// Figures that a message names. The evidence has more.
-const NAMED: usize = 3;
 
 /// Facts contradict each other.
 pub(super) struct FactsOverridden;
@@ -54,11 +51,11 @@ impl Trap for FactsOverridden {
                 ),
             }];
         }
-        let mut named: Vec<String> = conflicts.iter().take(NAMED).map(brief).collect();
-        if conflicts.len() > NAMED {
-            named.push(format!("{} more", conflicts.len() - NAMED));
-        }
-        let message = format!("{} differs by source: {}", count(conflicts.len(), "figure"), list(&named));
+        let message = format!(
+            "{} differs by source: {}",
+            count(conflicts.len(), "figure"),
+            first_of(conflicts.iter().map(brief))
+        );
         let message = if conflicts.len() == 1 { message } else { message.replacen("differs", "differ", 1) };
         let remedy = if conflicts.iter().any(|conflict| conflict.used_from == FactConflict::SHIPPED) {
             "remove these figures from the file. If they are right, give it with --facts, or write facts = \"local\" into the labels.toml of its folder"

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use super::declaration::{Theme, Trap};
 use super::finding::{Finding, seen};
 use crate::case::Case;
+use crate::distinct::distinct;
 use crate::number::{count, list};
 use crate::report::{Severity, Subject};
 use sparkbench_model::{Run, Source, Status};
@@ -105,9 +106,7 @@ fn look(case: &Case<'_>, cell: &crate::case::Cell<'_>, telling: &BTreeSet<&str>)
         return None;
     }
     let counted = bad.iter().filter(|(run, _)| run.readings.iter().any(|r| r.value.is_finite())).count();
-    let mut how: Vec<&str> = bad.iter().map(|(_, how)| how.as_str()).collect();
-    how.sort_unstable();
-    how.dedup();
+    let how: Vec<&str> = distinct(bad.iter().map(|(_, how)| how.as_str()));
     let message = format!(
         "{} of {} of {} in {} did not end well ({}). {counted} of them report figures",
         bad.len(),

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::declaration::{Theme, Trap};
-use super::finding::{ALPHA, Finding, or_missing, place};
+use super::finding::{ALPHA, Finding, each_question, place};
 use crate::case::Case;
 use crate::number::{count, list};
 use crate::report::{Evidence, Severity, Subject};
@@ -58,8 +58,7 @@ impl Trap for FewRequestsForPercentile {
         true
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
-        or_missing(findings, case, "the campaign has no runs")
+        each_question(case, look)
     }
 }
 
@@ -78,7 +77,7 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     // Least requests, runs below the need and runs in all, by percentile.
     let mut seen: BTreeMap<usize, (usize, usize, usize)> = BTreeMap::new();
     let mut reported = false;
-    for run in case.arms(model, workload).iter().flat_map(|cell| cell.runs.iter()) {
+    for run in case.runs_by_arm(model, workload) {
         for (i, (name, p)) in TAILS.iter().enumerate() {
             for reading in run.readings.iter().filter(|r| r.metric.ends_with(name)) {
                 let Some(metric) = Metric::find(&reading.metric).filter(|m| m.base() != m.name) else { continue };

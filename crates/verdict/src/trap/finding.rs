@@ -4,11 +4,15 @@
 //! Not here: the search itself.
 
 use crate::case::{Case, Cell};
+use crate::number::list;
 use crate::report::{Evidence, Severity, Subject, TrapStatus};
 use sparkbench_model::{Metric, Origin, Run};
+use sparkbench_stats::drift::{Drift, drift};
 
 /// Rows of evidence that one finding lists. The rest is counted. A page stays readable and an archive of a million runs stays small.
 pub(crate) const MAX_EVIDENCE: usize = 24;
+/// Things that a message names.
+const MOST_NAMED: usize = 3;
 /// Significance level of the checks that test something, two-sided (statistics contract, head).
 pub(crate) const ALPHA: f64 = 0.05;
 
@@ -110,8 +114,28 @@ impl Subject {
 }
 
 /// The findings, or one that says there was nothing to look at: silence is not an answer.
-pub(crate) fn or_missing(findings: Vec<Finding>, case: &Case<'_>, missing: &str) -> Vec<Finding> {
-    if findings.is_empty() { vec![Finding::not_evaluated(Subject::of(case), missing)] } else { findings }
+pub(crate) fn or_missing(findings: Vec<Finding>, case: &Case<'_>) -> Vec<Finding> {
+    let missing = || Finding::not_evaluated(Subject::of(case), "the campaign has no runs");
+    if findings.is_empty() { vec![missing()] } else { findings }
+}
+
+/// One finding for each model and workload.
+pub(crate) fn each_question(case: &Case<'_>, look: impl Fn(&Case<'_>, &str, &str) -> Finding) -> Vec<Finding> {
+    or_missing(case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect(), case)
+}
+
+/// One finding for each cell.
+pub(crate) fn each_cell(case: &Case<'_>, look: impl Fn(&Case<'_>, &Cell<'_>) -> Finding) -> Vec<Finding> {
+    or_missing(case.cells.iter().map(|cell| look(case, cell)).collect(), case)
+}
+
+/// `a, b, c and 2 more`: a message names the first ones, and its evidence has all.
+pub(crate) fn first_of(names: impl Iterator<Item = String>) -> String {
+    let mut named: Vec<String> = names.collect();
+    let more = named.len().saturating_sub(MOST_NAMED);
+    named.truncate(MOST_NAMED);
+    named.extend((more > 0).then(|| format!("{more} more")));
+    list(&named)
 }
 
 /// A metric inside a sentence: `output throughput`, `KV cache`.
@@ -133,10 +157,15 @@ pub(crate) fn unit(metric: &str) -> String {
         .map_or_else(String::new, |known| format!(" {}", known.unit))
 }
 
-/// A cell inside a sentence. The workload only where the campaign has several.
+/// A model and a workload inside a sentence. The workload only where the campaign has several.
 pub(crate) fn place(case: &Case<'_>, model: &str, workload: &str) -> String {
     let alone = case.cells.iter().all(|cell| cell.workload == workload);
     if alone { model.to_owned() } else { format!("{model}, {workload}") }
+}
+
+/// The same with its environment.
+pub(crate) fn cell_place(case: &Case<'_>, cell: &Cell<'_>) -> String {
+    format!("{} in {}", place(case, cell.model, cell.workload), cell.environment)
 }
 
 /// A fact of a run as a whole, with its line, since no single field holds it.
@@ -211,7 +240,21 @@ pub(crate) fn by_question(case: &Case<'_>, clean: &str, look: impl Fn(&Cell<'_>,
                 .push(Finding::not_evaluated(subject, missing).evidence(not_evaluable.into_iter().map(Evidence::text)));
         }
     }
-    or_missing(findings, case, "the campaign has no runs")
+    or_missing(findings, case)
+}
+
+/// The course of a cell's values in time.
+///
+/// # Errors
+/// What was missing, in words.
+pub(crate) fn in_time(cell: &Cell<'_>, numbers: &[f64]) -> Result<Drift, String> {
+    if cell.runs.iter().any(|run| run.started.is_none()) {
+        return Err("runs without a start time".to_owned());
+    }
+    drift(numbers, 1.0 - ALPHA).ok_or_else(|| match numbers.len() {
+        n if n < 3 => format!("{n} values, three are needed"),
+        _ => "all values are the same".to_owned(),
+    })
 }
 
 /// Measures of the campaign against drift and heat, so that advice does not repeat them.

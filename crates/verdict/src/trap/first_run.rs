@@ -4,7 +4,7 @@
 //! Not here: outliers in general (see `stats::outlier`).
 
 use super::declaration::{Theme, Trap};
-use super::finding::{CellCheck, Finding, by_question, named, place, read, unit};
+use super::finding::{CellCheck, Finding, by_question, cell_place, named, read, unit};
 use crate::case::{Case, Cell};
 use crate::number::{count, significant};
 use crate::report::{Severity, Subject};
@@ -105,10 +105,9 @@ fn look(case: &Case<'_>, cell: &Cell<'_>, metric: &str) -> CellCheck {
         ));
     };
     let message = format!(
-        "{} of {} in {}: the first run gives {}{unit}, outside the fences around the other {}, {} to {}{unit}",
+        "{} of {}: the first run gives {}{unit}, outside the fences around the other {}, {} to {}{unit}",
         named(metric),
-        place(case, cell.model, cell.workload),
-        cell.environment,
+        cell_place(case, cell),
         significant(*value, 5),
         count(others.len(), "run"),
         significant(low, 5),

@@ -4,7 +4,7 @@
 //! Not here: whether size and capacity fit each other (see `kv_tokens`).
 
 use super::declaration::{Theme, Trap};
-use super::finding::{Finding, named, place, unit};
+use super::finding::{Finding, named, unit};
 use super::sides;
 use crate::case::Case;
 use crate::number::significant;
@@ -41,9 +41,7 @@ impl Trap for KvBudgetDiffers {
         )
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        sides::by_candidate(case, |base, cell, subject| {
-            let place =
-                format!("{}, {} beside {}", place(case, cell.model, cell.workload), cell.environment, base.environment);
+        sides::by_candidate(case, |base, cell, subject, place| {
             let mut seen = Vec::new();
             for metric in ["kv_cache_gib", "kv_cache_tokens"] {
                 let (a, b) = (base.numbers(metric), cell.numbers(metric));

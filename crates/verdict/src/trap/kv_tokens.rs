@@ -4,7 +4,7 @@
 //! Not here: how large the cache should be.
 
 use super::declaration::{Theme, Trap};
-use super::finding::{Finding, or_missing, place, read};
+use super::finding::{Finding, each_question, place, read};
 use super::physics::{GIB, bits, share};
 use crate::case::Case;
 use crate::number::{list, significant};
@@ -52,8 +52,7 @@ impl Trap for KvTokensMismatch {
         "the model and the KV cache that these runs are labelled with"
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
-        or_missing(findings, case, "the campaign has no runs")
+        each_question(case, look)
     }
 }
 
@@ -76,7 +75,7 @@ fn full_layers(model: &ModelFacts) -> Option<f64> {
 fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     let subject = Subject::question(case, model, workload);
     let place = place(case, model, workload);
-    let runs: Vec<&Run> = case.arms(model, workload).into_iter().flat_map(|cell| cell.runs.iter().copied()).collect();
+    let runs = case.runs_by_arm(model, workload);
     let figures: Vec<(&Run, f64, f64)> = runs
         .iter()
         .filter_map(|run| {

@@ -4,7 +4,7 @@
 //! Not here: weights against memory alone (see `weights_exceed`).
 
 use super::declaration::{Theme, Trap};
-use super::finding::{Finding, or_missing, place, read};
+use super::finding::{Finding, each_question, place, read};
 use super::memory_scope::sized_before_the_pool;
 use super::physics::{GIB, Known, loaded_weights, memory, missing_weights, share};
 use crate::case::Case;
@@ -54,16 +54,14 @@ impl Trap for MemoryInconsistent {
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
         // A pool that was sized from the figure did not exist yet when the figure was read.
         let before_pool = sized_before_the_pool(case).is_some();
-        let findings =
-            case.questions().into_iter().map(|(model, workload)| look(case, model, workload, before_pool)).collect();
-        or_missing(findings, case, "the campaign has no runs")
+        each_question(case, |case, model, workload| look(case, model, workload, before_pool))
     }
 }
 
 fn look(case: &Case<'_>, model: &str, workload: &str, before_pool: bool) -> Finding {
     let subject = Subject::question(case, model, workload);
     let place = place(case, model, workload);
-    let runs: Vec<&Run> = case.arms(model, workload).into_iter().flat_map(|cell| cell.runs.iter().copied()).collect();
+    let runs = case.runs_by_arm(model, workload);
     let used: Vec<(&Run, f64)> = runs.iter().filter_map(|run| Some((*run, run.value("peak_memory_gib")?))).collect();
     let weights = loaded_weights(case, model);
     let (Some(weights), false) = (weights.as_ref(), used.is_empty()) else {

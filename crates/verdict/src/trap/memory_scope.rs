@@ -98,13 +98,7 @@ impl Trap for MemoryScope {
 }
 
 fn without(case: &Case<'_>, subject: Subject) -> Finding {
-    let distinct = |metric: &str| {
-        let mut values: Vec<u64> = case.runs.iter().filter_map(|run| run.value(metric)).map(f64::to_bits).collect();
-        values.sort_unstable();
-        values.dedup();
-        values.len()
-    };
-    let (peaks, caches) = (distinct(PEAK), distinct(CACHE));
+    let (peaks, caches) = (case.distinct_values(PEAK), case.distinct_values(CACHE));
     if peaks == 0 || caches == 0 {
         let missing = if peaks == 0 { "peak memory" } else { "the KV cache" };
         return Finding::not_evaluated(subject, format!("no run reports {missing}"));

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use super::declaration::{Theme, Trap};
 use super::finding::{Finding, named};
 use crate::case::Case;
+use crate::distinct::distinct;
 use crate::number::count;
 use crate::report::{Evidence, Severity, Subject};
 use sparkbench_model::Run;
@@ -78,10 +79,8 @@ fn look(case: &Case<'_>, metric: &str, promised: bool) -> Option<Finding> {
     if without.is_empty() {
         return None;
     }
-    let mut by_place: Vec<(&str, &str)> =
-        without.iter().map(|run| (run.model.as_str(), run.environment.as_str())).collect();
-    by_place.sort_unstable();
-    by_place.dedup();
+    let by_place: Vec<(&str, &str)> =
+        distinct(without.iter().map(|run| (run.model.as_str(), run.environment.as_str())));
     let promise = if promised { "promised" } else { "reported by others" };
     let message =
         format!("{} is {promise} and missing in {} of {}", named(metric), without.len(), count(runs.len(), "run"));

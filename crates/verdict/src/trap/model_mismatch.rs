@@ -7,6 +7,7 @@ use super::declaration::{Theme, Trap};
 use super::finding::{Finding, or_missing, seen};
 use super::physics::share;
 use crate::case::Case;
+use crate::distinct::distinct;
 use crate::number::{count, list};
 use crate::report::{Evidence, Severity, Subject};
 use sparkbench_model::Run;
@@ -45,13 +46,10 @@ impl Trap for ModelMismatch {
         "any statement about a model other than the one that ran"
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        let mut models: Vec<&str> = case.cells.iter().map(|cell| cell.model).collect();
-        models.sort_unstable();
-        models.dedup();
-        let looks: Vec<Look<'_>> = models.into_iter().map(|model| look(case, model)).collect();
+        let looks: Vec<Look<'_>> = case.models().into_iter().map(|model| look(case, model)).collect();
         let mislabelled: usize = looks.iter().map(|l| l.other.len()).sum();
         let findings = looks.into_iter().map(|look| say(case, look, mislabelled)).collect();
-        or_missing(findings, case, "the campaign has no runs")
+        or_missing(findings, case)
     }
 }
 
@@ -105,9 +103,7 @@ fn say(case: &Case<'_>, look: Look<'_>, mislabelled: usize) -> Finding {
             format!("{}: {} ran {asked}, as asked", look.model, share(look.known, look.runs)),
         );
     }
-    let mut served: Vec<&str> = look.other.iter().map(|(_, id)| id.as_str()).collect();
-    served.sort_unstable();
-    served.dedup();
+    let served: Vec<&str> = distinct(look.other.iter().map(|(_, id)| id.as_str()));
     let message = format!(
         "{}: {} asked for {asked} and ran {}. {mislabelled} of the campaign's {} are mislabelled",
         look.model,

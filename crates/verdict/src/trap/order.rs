@@ -4,7 +4,7 @@
 //! Not here: whether anything did change in time (see `drift`).
 
 use super::declaration::{Theme, Trap};
-use super::finding::{Finding, or_missing, place};
+use super::finding::{Finding, each_question, place};
 use crate::case::Case;
 use crate::number::{count, significant};
 use crate::report::{Evidence, Severity, Subject};
@@ -44,8 +44,7 @@ impl Trap for OrderNotInterleaved {
         true
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
-        or_missing(findings, case, "the campaign has no runs")
+        each_question(case, look)
     }
 }
 
@@ -56,8 +55,7 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     if arms.len() < 2 {
         return Finding::not_evaluated(subject, format!("{place}: only one environment"));
     }
-    let runs: Vec<&Run> =
-        case.runs.iter().copied().filter(|run| run.model == model && run.workload == workload).collect();
+    let runs = case.runs_of(model, workload);
     let unknown = runs.iter().filter(|run| run.started.is_none()).count();
     if unknown > 0 {
         return Finding::not_evaluated(

@@ -4,7 +4,7 @@
 //! Not here: rules that can (see `stats::outlier`).
 
 use super::declaration::{Theme, Trap};
-use super::finding::{Finding, or_missing, place};
+use super::finding::{Finding, each_question, place};
 use crate::case::Case;
 use crate::number::{count, significant};
 use crate::report::{Evidence, Severity, Subject};
@@ -55,8 +55,7 @@ impl Trap for OutlierRuleCannotFire {
         true
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
-        or_missing(findings, case, "the campaign has no runs")
+        each_question(case, look)
     }
 }
 

@@ -4,7 +4,7 @@
 //! Not here: how it is read (see `run::state`).
 
 use super::declaration::{Theme, Trap};
-use super::finding::{Finding, place};
+use super::finding::Finding;
 use super::sides::{by_candidate, state};
 use crate::case::{Case, Cell};
 use crate::number::significant;
@@ -44,9 +44,7 @@ impl Trap for PageCacheDiffers {
         "load times and memory figures that rest on an equal start"
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        by_candidate(case, |base, cell, subject| {
-            let place =
-                format!("{}, {} beside {}", place(case, cell.model, cell.workload), cell.environment, base.environment);
+        by_candidate(case, |base, cell, subject, place| {
             let (Some(a), Some(b)) = (mean(base), mean(cell)) else {
                 return Finding::not_evaluated(
                     subject,

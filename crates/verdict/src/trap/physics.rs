@@ -131,13 +131,7 @@ pub(crate) fn loaded_weights(case: &Case<'_>, model: &str) -> Option<Known> {
 
 /// Missing facts where [`claimed_weights`] is absent.
 pub(crate) fn missing_weights(case: &Case<'_>, model: &str) -> String {
-    match case
-        .campaign
-        .models
-        .get(model)
-        .and_then(|m| m.id.as_deref())
-        .or_else(|| runs(case, model).find_map(|r| r.setup.model_id.as_deref()))
-    {
+    match case.model_id(model) {
         Some(id) => format!("no facts about the model id '{id}', and no parameter count with a known precision"),
         None => "no model id, and no parameter count with a known precision".to_owned(),
     }

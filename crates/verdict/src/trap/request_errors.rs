@@ -4,7 +4,7 @@
 //! Not here: runs that failed as a whole (see `failed_runs`).
 
 use super::declaration::{Theme, Trap};
-use super::finding::{Finding, or_missing, place, seen};
+use super::finding::{Finding, cell_place, each_cell, seen};
 use crate::case::{Case, Cell};
 use crate::number::{count, significant};
 use crate::report::{Severity, Subject};
@@ -43,7 +43,7 @@ impl Trap for RequestErrors {
         "latencies that leave failed requests out"
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        or_missing(case.cells.iter().map(|cell| look(case, cell)).collect(), case, "the campaign has no runs")
+        each_cell(case, look)
     }
 }
 
@@ -65,7 +65,7 @@ fn counts_prompts(run: &Run) -> bool {
 
 fn look(case: &Case<'_>, cell: &Cell<'_>) -> Finding {
     let subject = Subject::cell(case, cell);
-    let place = format!("{} in {}", place(case, cell.model, cell.workload), cell.environment);
+    let place = cell_place(case, cell);
     let known: Vec<(&Run, f64, f64)> =
         cell.runs.iter().filter_map(|run| counts(run).map(|(failed, all)| (*run, failed, all))).collect();
     if known.is_empty() {

@@ -4,7 +4,7 @@
 //! Not here: which run is one too many (see `duplicate_runs`).
 
 use super::declaration::{Theme, Trap};
-use super::finding::{Finding, place};
+use super::finding::{Finding, cell_place};
 use crate::case::Case;
 use crate::number::count;
 use crate::report::{Evidence, Severity, Subject};
@@ -46,14 +46,7 @@ impl Trap for RunCount {
         let found: Vec<Evidence> = case
             .cells
             .iter()
-            .map(|cell| {
-                Evidence::text(format!(
-                    "{} in {}: {}",
-                    place(case, cell.model, cell.workload),
-                    cell.environment,
-                    count(cell.runs.len(), "run")
-                ))
-            })
+            .map(|cell| Evidence::text(format!("{}: {}", cell_place(case, cell), count(cell.runs.len(), "run"))))
             .collect();
         let Some(planned) = case.planned_repeats().map(|n| n as usize) else {
             return vec![Finding::not_evaluated(subject, "no planned number of repeats is stated").evidence(found)];
@@ -68,12 +61,8 @@ impl Trap for RunCount {
             .map(|cell| {
                 let n = cell.runs.len();
                 let kind = if n > planned { "The means use all of them" } else { "The rest is not in the archive" };
-                let message = format!(
-                    "{} in {} has {} where {planned} were planned. {kind}",
-                    place(case, cell.model, cell.workload),
-                    cell.environment,
-                    count(n, "run")
-                );
+                let message =
+                    format!("{} has {} where {planned} were planned. {kind}", cell_place(case, cell), count(n, "run"));
                 Finding::fired(Subject::cell(case, cell), message)
                     .evidence(cell.runs.iter().map(|run| {
                         let when = run.started.map_or_else(|| "at an unknown time".to_owned(), |t| t.iso());

@@ -5,7 +5,7 @@
 
 use super::declaration::{Theme, Trap};
 use super::decode_above_roofline;
-use super::finding::{ALPHA, Finding, named, or_missing, place};
+use super::finding::{ALPHA, Finding, cell_place, each_cell, named};
 use super::physics::{GB, roofline, step_bytes};
 use crate::case::{Case, Cell};
 use crate::number::{list, significant};
@@ -56,8 +56,7 @@ impl Trap for SameSpeedUnlikeModels {
         "any comparison of these models with each other"
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        let findings = case.cells.iter().map(|cell| look(case, cell)).collect();
-        or_missing(findings, case, "the campaign has no runs")
+        each_cell(case, look)
     }
 }
 
@@ -103,10 +102,9 @@ fn look(case: &Case<'_>, cell: &Cell<'_>) -> Finding {
     if hits.is_empty() {
         let names: Vec<&str> = peers.iter().map(|p| p.cell.model).collect();
         let message = format!(
-            "{} of {} in {} is not that of a model of unlike size ({})",
+            "{} of {} is not that of a model of unlike size ({})",
             named(METRIC),
-            place(case, cell.model, cell.workload),
-            cell.environment,
+            cell_place(case, cell),
             list(&names)
         );
         return Finding::passed(subject, message).evidence(evidence);
@@ -129,10 +127,9 @@ fn look(case: &Case<'_>, cell: &Cell<'_>) -> Finding {
         _ => String::new(),
     };
     let message = format!(
-        "{} of {} in {} ({} GB a step) is that of {}: means within {} %, equal within {SAME_PCT} %{culprit}",
+        "{} of {} ({} GB a step) is that of {}: means within {} %, equal within {SAME_PCT} %{culprit}",
         named(METRIC),
-        place(case, cell.model, cell.workload),
-        cell.environment,
+        cell_place(case, cell),
         significant(own / GB, 3),
         list(&pairs),
         significant(widest, 1)

@@ -10,14 +10,22 @@ use crate::number::list;
 use crate::report::{Evidence, Subject};
 use sparkbench_model::{Run, known_extra};
 
-/// Checks each candidate against the baseline of its question. A question without a candidate cannot be checked.
-pub(super) fn by_candidate(case: &Case<'_>, look: impl Fn(&Cell<'_>, &Cell<'_>, Subject) -> Finding) -> Vec<Finding> {
+/// Checks each candidate against the baseline of its question, with the words for the two inside a sentence. A question without a candidate
+/// cannot be checked.
+pub(super) fn by_candidate(
+    case: &Case<'_>,
+    look: impl Fn(&Cell<'_>, &Cell<'_>, Subject, &str) -> Finding,
+) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (model, workload) in case.questions() {
         let arms = case.arms(model, workload);
         match arms.split_first() {
             Some((base, candidates)) if !candidates.is_empty() => {
-                findings.extend(candidates.iter().map(|cell| look(base, cell, Subject::cell(case, cell))));
+                findings.extend(candidates.iter().map(|cell| {
+                    let model = place(case, model, workload);
+                    let place = format!("{model}, {} beside {}", cell.environment, base.environment);
+                    look(base, cell, Subject::cell(case, cell), &place)
+                }));
             }
             _ => findings.push(Finding::not_evaluated(
                 Subject::question(case, model, workload),
@@ -25,7 +33,7 @@ pub(super) fn by_candidate(case: &Case<'_>, look: impl Fn(&Cell<'_>, &Cell<'_>, 
             )),
         }
     }
-    or_missing(findings, case, "the campaign has no runs")
+    or_missing(findings, case)
 }
 
 /// State of the machine `before` or `after` a run, in our own archives.
@@ -35,10 +43,8 @@ pub(super) fn state(run: &Run, what: &str, when: &str) -> Option<f64> {
 
 /// The settings that belong to one trap, of each candidate.
 pub(super) fn settings(case: &Case<'_>, trap: &'static str, missing: &str, remedy: &str) -> Vec<Finding> {
-    by_candidate(case, |base, cell, subject| {
+    by_candidate(case, |base, cell, subject, place| {
         let sides = alike::hold(base, cell, case.campaign.compare_by.as_deref());
-        let place =
-            format!("{}, {} beside {}", place(case, cell.model, cell.workload), cell.environment, base.environment);
         let differ: Vec<&Difference> = sides.differ.iter().filter(|d| d.trap == trap).collect();
         let agree: Vec<&str> = sides.agree.iter().filter(|(of, _)| *of == trap).map(|(_, setting)| *setting).collect();
         if !differ.is_empty() {

@@ -4,7 +4,7 @@
 //! Not here: the power of a comparison (see `stats::power`).
 
 use super::declaration::{Theme, Trap};
-use super::finding::{Finding, or_missing, place};
+use super::finding::{Finding, each_question, place};
 use crate::case::Case;
 use crate::number::count;
 use crate::report::{Evidence, Severity, Subject};
@@ -48,8 +48,7 @@ impl Trap for SmallN {
         true
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
-        or_missing(findings, case, "the campaign has no runs")
+        each_question(case, look)
     }
 }
 

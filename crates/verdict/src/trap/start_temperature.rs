@@ -4,7 +4,7 @@
 //! Not here: limits (see `temperature`).
 
 use super::declaration::{Theme, Trap};
-use super::finding::{Finding, or_missing, place};
+use super::finding::{Finding, each_question, place};
 use super::temperature::start;
 use crate::case::{Case, Cell};
 use crate::number::significant;
@@ -45,8 +45,7 @@ impl Trap for StartTemperatureDiffers {
         "that all environments started from the same temperature"
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
-        or_missing(findings, case, "the campaign has no runs")
+        each_question(case, look)
     }
 }
 

@@ -6,7 +6,7 @@
 //! A state is one row: a figure of each run, a limit, and the words for both sides of it.
 
 use super::declaration::{Theme, Trap};
-use super::finding::{Finding, or_missing, place, seen};
+use super::finding::{Finding, cell_place, each_cell, seen};
 use super::sides;
 use crate::case::{Case, Cell};
 use crate::number::{count, significant};
@@ -138,14 +138,14 @@ impl Trap for State {
         self.undermines
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        or_missing(case.cells.iter().map(|cell| self.look(case, cell)).collect(), case, "the campaign has no runs")
+        each_cell(case, |case, cell| self.look(case, cell))
     }
 }
 
 impl State {
     fn look(&self, case: &Case<'_>, cell: &Cell<'_>) -> Finding {
         let subject = Subject::cell(case, cell);
-        let place = format!("{} in {}", place(case, cell.model, cell.workload), cell.environment);
+        let place = cell_place(case, cell);
         let known: Vec<(&Run, f64)> = cell.runs.iter().filter_map(|run| Some((*run, (self.value)(run)?))).collect();
         if known.is_empty() {
             return Finding::not_evaluated(subject, format!("{place}: {}", self.missing));

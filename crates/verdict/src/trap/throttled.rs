@@ -4,8 +4,9 @@
 //! Not here: a clock that is low without a reason (see `clock_unstable`).
 
 use super::declaration::{Theme, Trap};
-use super::finding::{Finding, or_missing, place};
+use super::finding::{Finding, each_question, place};
 use crate::case::Case;
+use crate::distinct::distinct;
 use crate::number::{count, list, significant};
 use crate::report::{Evidence, Severity, Subject};
 use crate::telemetry::{self, SLOWDOWN_BITS};
@@ -50,8 +51,7 @@ impl Trap for Throttled {
         true
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
-        or_missing(findings, case, "the campaign has no runs")
+        each_question(case, look)
     }
 }
 
@@ -67,7 +67,7 @@ struct ThrottledRun<'a> {
 fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     let subject = Subject::question(case, model, workload);
     let place = place(case, model, workload);
-    let runs: Vec<&Run> = case.arms(model, workload).into_iter().flat_map(|cell| cell.runs.iter().copied()).collect();
+    let runs = case.runs_by_arm(model, workload);
     let told: Vec<ThrottledRun<'_>> = runs.iter().filter_map(|run| held(run)).collect();
     if told.is_empty() {
         return Finding::not_evaluated(subject, format!("{place}: no telemetry with throttle reasons"));
@@ -87,9 +87,7 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
         );
         return Finding::passed(subject, message);
     }
-    let mut reasons: Vec<&str> = slow.iter().flat_map(|held| held.reasons.iter().copied()).collect();
-    reasons.sort_unstable();
-    reasons.dedup();
+    let reasons: Vec<&str> = distinct(slow.iter().flat_map(|held| held.reasons.iter().copied()));
     let arms: Vec<String> = case
         .arms(model, workload)
         .into_iter()

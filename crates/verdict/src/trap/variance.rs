@@ -4,7 +4,7 @@
 //! Not here: the tests that allow for it (Welch, Fieller).
 
 use super::declaration::{Theme, Trap};
-use super::finding::{ALPHA, Finding, judged, named, or_missing, place, unit};
+use super::finding::{ALPHA, Finding, cell_place, judged, named, or_missing, place, unit};
 use crate::case::{Case, Cell};
 use crate::number::{count, p_value, significant};
 use crate::report::{Evidence, Severity, Subject};
@@ -37,8 +37,10 @@ impl Trap for VarianceDiffers {
         )
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        let findings = case.questions().into_iter().flat_map(|(model, workload)| look(case, model, workload)).collect();
-        or_missing(findings, case, "the campaign has no runs")
+        or_missing(
+            case.questions().into_iter().flat_map(|(model, workload)| look(case, model, workload)).collect(),
+            case,
+        )
     }
 }
 
@@ -89,10 +91,9 @@ fn say(case: &Case<'_>, metric: &str, base: &Cell<'_>, other: &Cell<'_>, p: f64)
     let (a, b) = (sd(base), sd(other));
     let unit = unit(metric);
     let message = format!(
-        "{} of {} in {} scatters {} than in {}: standard deviation {}{unit} against {}{unit} (Brown-Forsythe p {})",
+        "{} of {} scatters {} than in {}: standard deviation {}{unit} against {}{unit} (Brown-Forsythe p {})",
         named(metric),
-        place(case, base.model, base.workload),
-        other.environment,
+        cell_place(case, other),
         if b < a { "less" } else { "more" },
         base.environment,
         significant(b, 3),

@@ -43,11 +43,7 @@ impl Trap for WeightsExceedMemory {
         "any statement about the model that these runs are labelled with"
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        let mut models: Vec<&str> = case.cells.iter().map(|cell| cell.model).collect();
-        models.sort_unstable();
-        models.dedup();
-        let findings = models.into_iter().map(|model| look(case, model)).collect();
-        or_missing(findings, case, "the campaign has no runs")
+        or_missing(case.models().into_iter().map(|model| look(case, model)).collect(), case)
     }
 }
 

@@ -4,7 +4,7 @@
 //! Not here: overlap of runs (see `runs_overlap`).
 
 use super::declaration::{Theme, Trap};
-use super::finding::{Finding, or_missing, place, seen};
+use super::finding::{Finding, each_question, place, seen};
 use crate::case::Case;
 use crate::number::{list, significant};
 use crate::report::{Severity, Subject};
@@ -64,15 +64,14 @@ impl Trap for WorkTimeMismatch {
         "the rate reported for these runs"
     }
     fn check(&self, case: &Case<'_>) -> Vec<Finding> {
-        let findings = case.questions().into_iter().map(|(model, workload)| look(case, model, workload)).collect();
-        or_missing(findings, case, "the campaign has no runs")
+        each_question(case, look)
     }
 }
 
 fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     let subject = Subject::question(case, model, workload);
     let place = place(case, model, workload);
-    let runs: Vec<&Run> = case.arms(model, workload).into_iter().flat_map(|cell| cell.runs.iter().copied()).collect();
+    let runs = case.runs_by_arm(model, workload);
     let shown: Vec<(&Run, Shown)> = runs.iter().filter_map(|run| Some((*run, show(case, run)?))).collect();
     if shown.is_empty() {
         return Finding::not_evaluated(
