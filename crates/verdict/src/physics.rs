@@ -6,17 +6,20 @@
 //! How many sequences decode together is known from Little's law where a run reports both its rate and its time per token. A limit of
 //! concurrency is an upper bound of it, and alone gives a share that is too low rather than too high.
 
+pub(crate) mod inputs;
+
 use std::collections::BTreeMap;
 
 use super::case::{Case, Cell};
 use super::report::{Estimate, KvReport, PhysicsReport};
-use super::trap::physics::{
-    Accepted, GB, GIB, MISSING_ACCEPTED, accepted, bits, claimed_weights, is_mixed, is_packed, multiplier, precision,
-    speaks_of,
-};
 use super::{Settings, estimate};
 use sparkbench_model::{MachineFacts, ModelFacts, Run};
 use sparkbench_stats::roofline::{Share, Step, kv_room, sequences};
+
+use inputs::{
+    Accepted, GB, GIB, MISSING_ACCEPTED, accepted, bits, claimed_weights, is_mixed, is_packed, multiplier, precision,
+    speaks_of,
+};
 
 /// Bits of a value of the KV cache, unless the run says otherwise.
 const KV_BITS: f64 = 16.0;

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use crate::case::{Case, Cell};
 use crate::number::significant;
 use crate::physics::PhysicsFacts;
+use crate::physics::inputs::GB;
 use crate::report::across::{Ceiling, CellName, RoofPoint, Roofline};
-use crate::trap::physics::GB;
 use crate::{Settings, estimate};
 use sparkbench_model::Run;
 

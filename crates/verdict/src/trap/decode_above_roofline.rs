@@ -5,12 +5,12 @@
 
 use super::declaration::{Theme, Trap};
 use super::finding::{Finding, each_question, place, read};
-use super::physics::{
+use crate::case::Case;
+use crate::number::{fixed, list, significant};
+use crate::physics::inputs::{
     GB, MISSING_ACCEPTED, RooflineClaims, accepted, bandwidth, least_step_bytes, missing_machine, missing_weights,
     roofline, share, step_bytes,
 };
-use crate::case::Case;
-use crate::number::{fixed, list, significant};
 use crate::report::{Severity, Subject};
 
 /// A rate may pass the limit by this factor before the check fires: bandwidth is nominal and rates are rounded.
@@ -113,7 +113,7 @@ fn missing(case: &Case<'_>, model: &str, workload: &str) -> String {
     if !case
         .arms(model, workload)
         .iter()
-        .any(|cell| cell.runs.iter().any(|run| super::physics::decode_rate(run).is_some()))
+        .any(|cell| cell.runs.iter().any(|run| crate::physics::inputs::decode_rate(run).is_some()))
     {
         missing.push("an output rate".to_owned());
     } else if !case

@@ -5,9 +5,9 @@
 
 use super::declaration::{Theme, Trap};
 use super::finding::{Finding, each_question, place, read};
-use super::physics::{GIB, bits, share};
 use crate::case::Case;
 use crate::number::{list, significant};
+use crate::physics::inputs::{GIB, bits, share};
 use crate::physics::parts;
 use crate::report::{Severity, Subject};
 use sparkbench_model::{ModelFacts, Run};

@@ -6,9 +6,9 @@
 use super::declaration::{Theme, Trap};
 use super::finding::{Finding, each_question, place, read};
 use super::memory_scope::sized_before_the_pool;
-use super::physics::{GIB, Known, loaded_weights, memory, missing_weights, share};
 use crate::case::Case;
 use crate::number::{list, significant};
+use crate::physics::inputs::{GIB, Known, loaded_weights, memory, missing_weights, share};
 use crate::report::{Evidence, Severity, Subject};
 use sparkbench_model::Run;
 

@@ -7,7 +7,6 @@
 
 pub(crate) mod declaration;
 pub(crate) mod finding;
-pub(crate) mod physics;
 
 mod affine_columns;
 mod archive_changed;

@@ -5,10 +5,10 @@
 
 use super::declaration::{Theme, Trap};
 use super::finding::{Finding, or_missing, seen};
-use super::physics::share;
 use crate::case::Case;
 use crate::distinct::distinct;
 use crate::number::{count, list};
+use crate::physics::inputs::share;
 use crate::report::{Evidence, Severity, Subject};
 use sparkbench_model::Run;
 

@@ -6,9 +6,9 @@
 use super::declaration::{Theme, Trap};
 use super::decode_above_roofline;
 use super::finding::{ALPHA, Finding, cell_place, each_cell, named};
-use super::physics::{GB, roofline, step_bytes};
 use crate::case::{Case, Cell};
 use crate::number::{list, significant};
+use crate::physics::inputs::{GB, roofline, step_bytes};
 use crate::report::{Evidence, Severity, Subject};
 use sparkbench_stats as stats;
 

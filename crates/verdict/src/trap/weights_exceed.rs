@@ -5,9 +5,9 @@
 
 use super::declaration::{Theme, Trap};
 use super::finding::{Finding, or_missing, seen};
-use super::physics::{GIB, claimed_weights, gigabytes, memory, missing_machine, missing_weights};
 use crate::case::Case;
 use crate::number::{count, significant};
+use crate::physics::inputs::{GIB, claimed_weights, gigabytes, memory, missing_machine, missing_weights};
 use crate::report::{Severity, Subject};
 
 /// Weights do not fit.
