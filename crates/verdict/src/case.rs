@@ -125,6 +125,11 @@ impl<'a> Case<'a> {
             .or_else(|| self.runs.iter().find_map(|run| self.facts.machine(run.setup.machine.as_deref()?)))
     }
 
+    /// Name of the machine of a run: the one it prints, else the campaign's label.
+    pub(crate) fn machine_name<'r>(&'r self, run: &'r Run) -> Option<&'r str> {
+        run.setup.machine.as_deref().or(self.campaign.machine.as_deref())
+    }
+
     /// Facts of the model behind a label, by the id that was asked for. None where models are what the arms compare.
     pub fn model(&self, label: &str) -> Option<&'a ModelFacts> {
         // One label has several checkpoints there. Each run names its own.

@@ -66,7 +66,7 @@ fn row<'a>(
     };
     let per_joule = |run: &Run| run.value("energy_j_per_token").filter(|j| *j > 0.0).map(|j| 1.0 / j);
     let slow = |name: &str| metric(&format!("{name}_p99")).or_else(|| metric(name));
-    let named = first.setup.machine.clone().or_else(|| case.campaign.machine.clone());
+    let named = case.machine_name(first).map(str::to_owned);
     let mut missing = Vec::new();
     match (machine, &named, bill) {
         (None, Some(name), _) => missing.push(format!("no facts about the machine '{name}', so no price")),

@@ -17,8 +17,8 @@ use sparkbench_model::{MachineFacts, ModelFacts, Run};
 use sparkbench_stats::roofline::{Share, Step, kv_room, sequences};
 
 use inputs::{
-    Accepted, GB, GIB, MISSING_ACCEPTED, accepted, bits, claimed_weights, is_mixed, is_packed, multiplier, precision,
-    speaks_of,
+    Accepted, GB, GIB, MISSING_ACCEPTED, accepted, bits, claimed_weights, is_mixed, is_packed, machine_names,
+    multiplier, precision, speaks_of,
 };
 
 /// Bits of a value of the KV cache, unless the run says otherwise.
@@ -89,8 +89,6 @@ impl<'c, 'a> PhysicsFacts<'c, 'a> {
     pub(crate) fn of(case: &'c Case<'a>) -> Self {
         let mut labels: Vec<&'a str> = case.cells.iter().map(|cell| cell.model).collect();
         labels.dedup();
-        let named = case.campaign.machine.as_deref().into_iter();
-        let mut printed = named.chain(case.runs.iter().filter_map(|run| run.setup.machine.as_deref()));
         let mean = |metric: &str| {
             let values: Vec<f64> = case.runs.iter().filter_map(|run| run.value(metric)).filter(|v| *v > 0.0).collect();
             (!values.is_empty()).then(|| sparkbench_stats::mean(&values))
@@ -98,7 +96,7 @@ impl<'c, 'a> PhysicsFacts<'c, 'a> {
         Self {
             models: labels.iter().map(|label| (*label, case.model(label))).collect(),
             precisions: labels.iter().map(|label| (*label, precision(case, label).map(str::to_owned))).collect(),
-            machine: printed.find_map(|name| case.facts.machine_entry(name)),
+            machine: machine_names(case).find_map(|name| case.facts.machine_entry(name)),
             measured_bandwidth: mean("memory_bandwidth_gb_s").map(|gb| gb * GB),
             measured_flops: mean("gemm_tflops").map(|tera| tera * TERA),
             case,
@@ -112,7 +110,7 @@ impl<'c, 'a> PhysicsFacts<'c, 'a> {
 
     /// Devices that a run works on: by the machine's name, and by how the model is split.
     pub(crate) fn devices(&self, run: &Run) -> f64 {
-        let name = run.setup.machine.as_deref().or(self.case.campaign.machine.as_deref());
+        let name = self.case.machine_name(run);
         let parted = run.setup.parallel.as_deref().map_or(1.0, parts);
         name.and_then(multiplier).unwrap_or(1.0).max(parted)
     }
@@ -171,7 +169,7 @@ impl<'c, 'a> PhysicsFacts<'c, 'a> {
         let machine = self.machine(run);
         let bandwidth = machine.and_then(|(_, m)| m.bandwidth_gb_s);
         if bandwidth.is_none() {
-            missing.push(match (machine, run.setup.machine.as_deref().or(self.case.campaign.machine.as_deref())) {
+            missing.push(match (machine, self.case.machine_name(run)) {
                 (Some((_, known)), _) => format!("the memory bandwidth of {}", known.title),
                 (None, Some(name)) => format!("facts about the machine '{name}'"),
                 (None, None) => "the name of the machine".to_owned(),

@@ -49,7 +49,7 @@ pub(super) fn of<'c, 'a>(case: &'c Case<'a>, settings: &Settings) -> Vec<PlacedC
 fn place<'a>(case: &Case<'a>, grounds: &PhysicsFacts<'_, 'a>, cell: &Cell<'a>, settings: &Settings) -> Option<Place> {
     let first: &'a Run = cell.runs.first().copied()?;
     let known = grounds.machine(first);
-    let printed = first.setup.machine.clone().or_else(|| case.campaign.machine.clone());
+    let printed = case.machine_name(first).map(str::to_owned);
     let label = case.campaign.models.get(cell.model);
     let rate = first.setup.request_rate.filter(|rate| *rate < UNLIMITED_REQ_S);
     Some(Place {

@@ -138,7 +138,7 @@ pub(crate) fn missing_weights(case: &Case<'_>, model: &str) -> String {
 }
 
 /// Names that the files use for the machine.
-fn machine_names<'c>(case: &'c Case<'_>) -> impl Iterator<Item = &'c str> {
+pub(crate) fn machine_names<'c>(case: &'c Case<'_>) -> impl Iterator<Item = &'c str> {
     case.campaign.machine.as_deref().into_iter().chain(case.runs.iter().filter_map(|run| run.setup.machine.as_deref()))
 }
 

@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 
 use super::declaration::{Theme, Trap};
 use super::finding::{ALPHA, Finding, each_question, place};
+use super::run_figures::answered_requests;
 use crate::case::Case;
 use crate::number::{count, list};
 use crate::report::{Evidence, Severity, Subject};
-use sparkbench_model::{Metric, Run, known_extra};
+use sparkbench_model::{Metric, Run};
 
 /// Percentiles far from the middle, and the share below them.
 pub const TAILS: &[(&str, f64)] = &[("p90", 0.90), ("p95", 0.95), ("p99", 0.99)];
@@ -67,8 +68,7 @@ impl Trap for FewRequestsForPercentile {
 fn requests(run: &Run, base: &str) -> Option<usize> {
     let listed =
         run.series.iter().find(|s| s.metric == base).map(|s| s.values.iter().filter(|v| v.is_finite()).count());
-    let stated = || known_extra::number(run, known_extra::ANSWERED_REQUESTS).or(run.setup.requests);
-    listed.or_else(|| stated().filter(|n| *n >= 0.0 && n.is_finite()).map(|n| n as usize))
+    listed.or_else(|| answered_requests(run).filter(|n| *n >= 0.0 && n.is_finite()).map(|n| n as usize))
 }
 
 fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {

@@ -38,6 +38,7 @@ mod outlier_rule;
 mod page_cache;
 mod request_errors;
 mod run_count;
+mod run_figures;
 mod runs_overlap;
 mod same_speed;
 mod sides;

@@ -5,7 +5,8 @@
 
 use super::declaration::{Theme, Trap};
 use super::finding::Finding;
-use super::sides::{by_candidate, state};
+use super::run_figures::state;
+use super::sides::by_candidate;
 use crate::case::{Case, Cell};
 use crate::number::significant;
 use crate::report::{Evidence, Severity};

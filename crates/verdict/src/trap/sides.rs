@@ -8,7 +8,6 @@ use crate::alike::{self, Difference};
 use crate::case::{Case, Cell};
 use crate::number::list;
 use crate::report::{Evidence, Subject};
-use sparkbench_model::{Run, known_extra};
 
 /// Checks each candidate against the baseline of its question, with the words for the two inside a sentence. A question without a candidate
 /// cannot be checked.
@@ -34,11 +33,6 @@ pub(super) fn by_candidate(
         }
     }
     or_missing(findings, case)
-}
-
-/// State of the machine `before` or `after` a run, in our own archives.
-pub(super) fn state(run: &Run, what: &str, when: &str) -> Option<f64> {
-    known_extra::number(run, &[&format!("{what}_{when}")])
 }
 
 /// The settings that belong to one trap, of each candidate.

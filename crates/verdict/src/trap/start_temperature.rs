@@ -5,7 +5,7 @@
 
 use super::declaration::{Theme, Trap};
 use super::finding::{Finding, each_question, place};
-use super::temperature::start;
+use super::run_figures::start_temperature;
 use crate::case::{Case, Cell};
 use crate::number::significant;
 use crate::report::{Evidence, Severity, Subject};
@@ -87,6 +87,6 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
 }
 
 fn mean<'a>(cell: &Cell<'a>) -> Option<(&'a str, f64, usize)> {
-    let starts: Vec<f64> = cell.runs.iter().filter_map(|run| start(run)).collect();
+    let starts: Vec<f64> = cell.runs.iter().filter_map(|run| start_temperature(run)).collect();
     (!starts.is_empty()).then(|| (cell.environment, stats::mean(&starts), starts.len()))
 }

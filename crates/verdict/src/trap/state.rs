@@ -7,7 +7,7 @@
 
 use super::declaration::{Theme, Trap};
 use super::finding::{Finding, cell_place, each_cell, seen};
-use super::sides;
+use super::run_figures::state;
 use crate::case::{Case, Cell};
 use crate::number::{count, significant};
 use crate::report::{Severity, Subject};
@@ -57,7 +57,7 @@ pub(super) static SWAP_USED: State = State {
     },
     undermines: "figures of runs that may have waited for a disk",
     value: |run| {
-        let both = [sides::state(run, "swap_used", "before"), sides::state(run, "swap_used", "after")];
+        let both = [state(run, "swap_used", "before"), state(run, "swap_used", "after")];
         both.into_iter().flatten().max_by(f64::total_cmp)
     },
     limit: SWAP_GIB,
@@ -83,7 +83,7 @@ pub(super) static MEMORY_FLOOR: State = State {
         )
     },
     undermines: "figures of runs that began without memory",
-    value: |run| sides::state(run, "memory_available", "before"),
+    value: |run| state(run, "memory_available", "before"),
     limit: MEMORY_GIB,
     floor: true,
     missing: "no figure of the memory available",
@@ -108,7 +108,7 @@ pub(super) static HOST_LOAD: State = State {
         )
     },
     undermines: "that the machine did nothing else",
-    value: |run| sides::state(run, "load_1m", "before"),
+    value: |run| state(run, "load_1m", "before"),
     limit: LOAD,
     floor: false,
     missing: "no load average",

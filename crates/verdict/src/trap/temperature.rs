@@ -5,6 +5,7 @@
 
 use super::declaration::{Theme, Trap};
 use super::finding::{Finding, seen};
+use super::run_figures::start_temperature;
 use crate::case::Case;
 use crate::number::{count, significant};
 use crate::report::{Evidence, Severity, Subject};
@@ -55,11 +56,6 @@ impl Trap for TemperatureOutOfRange {
     }
 }
 
-/// Temperature before a run, degrees Celsius.
-pub(super) fn start(run: &Run) -> Option<f64> {
-    run.setup.start_temp_c.or_else(|| run.value("gpu_temp_start_c"))
-}
-
 fn end(run: &Run) -> Option<f64> {
     run.setup.end_temp_c.or_else(|| run.value("gpu_temp_end_c"))
 }
@@ -75,11 +71,11 @@ fn look(case: &Case<'_>) -> Finding {
             format!("{} to {}", significant(low, 3), significant(high, 3))
         })
     };
-    let (Some(starts), ends) = (range(start), range(end)) else {
+    let (Some(starts), ends) = (range(start_temperature), range(end)) else {
         return Finding::not_evaluated(subject, "no run records its temperature at the start");
     };
     let odd: Vec<Evidence> = case.runs.iter().filter_map(|run| Some(seen(run, wrong(run, limit, highest)?))).collect();
-    let known = case.runs.iter().filter(|run| start(run).is_some()).count();
+    let known = case.runs.iter().filter(|run| start_temperature(run).is_some()).count();
     let gate = limit.map_or_else(
         || "No start limit is stated".to_owned(),
         |l| format!("The stated limit is {}", significant(l, 3)),
@@ -102,7 +98,7 @@ fn look(case: &Case<'_>) -> Finding {
 }
 
 fn wrong(run: &Run, limit: Option<f64>, highest: f64) -> Option<String> {
-    let first = start(run)?;
+    let first = start_temperature(run)?;
     let c = |v: f64| significant(v, 3);
     if let Some(value) = [Some(first), end(run)].into_iter().flatten().find(|v| *v < LOWEST_C || *v > highest) {
         return Some(format!("{} degrees Celsius is outside {LOWEST_C} to {}", c(value), c(highest)));

@@ -5,10 +5,11 @@
 
 use super::declaration::{Theme, Trap};
 use super::finding::{Finding, each_question, place, seen};
+use super::run_figures::answered_requests;
 use crate::case::Case;
 use crate::number::{list, significant};
 use crate::report::{Severity, Subject};
-use sparkbench_model::{Run, known_extra};
+use sparkbench_model::Run;
 
 /// Largest disagreement between the reported rate and tokens over time, per cent.
 pub(super) const TOLERANCE_PCT: f64 = 5.0;
@@ -128,11 +129,6 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
     )
 }
 
-/// Answered requests. All of them, where no failure is reported. A failed request gave no tokens.
-fn answered(run: &Run) -> Option<f64> {
-    known_extra::number(run, known_extra::ANSWERED_REQUESTS).or(run.setup.requests)
-}
-
 /// `None` where something is missing, or where the launch ran other workloads in the same time.
 fn show(case: &Case<'_>, run: &Run) -> Option<Shown> {
     if run
@@ -143,7 +139,7 @@ fn show(case: &Case<'_>, run: &Run) -> Option<Shown> {
         return None;
     }
     let elapsed = run.ended?.seconds_since(run.started?);
-    let tokens = answered(run)? * run.setup.osl?;
+    let tokens = answered_requests(run)? * run.setup.osl?;
     let rate = run.value(METRIC).filter(|rate| *rate > 0.0)?;
     if elapsed <= 0.0 {
         return Some(Shown::TooMuch(f64::INFINITY));
@@ -169,7 +165,7 @@ fn missing(case: &Case<'_>, runs: &[&Run]) -> Vec<&'static str> {
     for (absent, name) in [
         (lacks(|r| r.started.is_none()), "the start"),
         (lacks(|r| r.ended.is_none()), "the end"),
-        (lacks(|r| answered(r).is_none()), "the number of requests"),
+        (lacks(|r| answered_requests(r).is_none()), "the number of requests"),
         (lacks(|r| r.setup.osl.is_none()), "the output length"),
         (lacks(|r| r.value(METRIC).is_none()), "the output throughput"),
     ] {
