@@ -552,7 +552,7 @@ pub fn analysis() -> Analysis {
     Analysis {
         schema: SCHEMA,
         tool: Tool { name: "sparkbench", version: "0.1.0" },
-        settings: Settings {
+        settings: SettingsReport {
             confidence: 0.95,
             resamples: 10_000,
             seed: 42,

@@ -138,7 +138,7 @@ pub fn hold(a: &Cell<'_>, b: &Cell<'_>, compared: Option<&str>) -> Sides {
             continue;
         }
         let (left, right) = match kind {
-            Set(of) => (words(a, *of), words(b, *of)),
+            Set(of) => (a.stated(of), b.stated(of)),
             Tokens(of) => match (mean(a, *of), mean(b, *of)) {
                 (Some(x), Some(y)) if near(x, y) => {
                     sides.agree.push((trap, setting));
@@ -186,11 +186,6 @@ impl Sides {
         let said = |d: &Difference| format!("the {} differs too: {} against {}", d.setting, d.left, d.right);
         self.implied.iter().map(said).collect()
     }
-}
-
-fn words(cell: &Cell<'_>, of: fn(&Run) -> Option<String>) -> Option<String> {
-    let values: Vec<String> = distinct(cell.runs.iter().filter_map(|run| of(run)));
-    (!values.is_empty()).then(|| values.join(", "))
 }
 
 fn mean(cell: &Cell<'_>, of: fn(&Run) -> Option<f64>) -> Option<f64> {

@@ -30,6 +30,12 @@ impl<'a> Cell<'a> {
     pub fn numbers(&self, metric: &str) -> Vec<f64> {
         self.values(metric).into_iter().map(|(_, value)| value).collect()
     }
+
+    /// The value on which all runs that state it agree. Several words are joined.
+    pub(crate) fn stated(&self, of: impl Fn(&Run) -> Option<String>) -> Option<String> {
+        let values: Vec<String> = distinct(self.runs.iter().filter_map(|run| of(run)));
+        (!values.is_empty()).then(|| values.join(", "))
+    }
 }
 
 /// One campaign, ready to be judged.

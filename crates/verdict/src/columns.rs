@@ -29,6 +29,11 @@ pub(crate) const MATCHING_SHARE: f64 = 0.95;
 pub(crate) const SPREAD_OVER_ROUNDING: f64 = 10.0;
 /// A relation is believed when independent columns would show it less often than this.
 pub(crate) const CHANCE: f64 = 1e-9;
+/// Trap that reports a product or ratio.
+pub(crate) const PRODUCT: &str = "derived-column";
+/// Trap that reports a straight line.
+pub(crate) const AFFINE: &str = "affine-columns";
+
 /// Kind of a relation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Relation {
@@ -49,8 +54,8 @@ impl Relation {
     /// Id of the trap that reports it.
     pub const fn trap(&self) -> &'static str {
         match self {
-            Self::Product => "derived-column",
-            Self::Affine { .. } => "affine-columns",
+            Self::Product => PRODUCT,
+            Self::Affine { .. } => AFFINE,
         }
     }
 }

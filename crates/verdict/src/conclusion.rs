@@ -14,7 +14,7 @@ use super::case::Case;
 use super::columns::Derived;
 use super::compare;
 use super::distinct::distinct;
-use super::number::{count, list, significant};
+use super::number::{capital, count, list, significant};
 use super::pool;
 use super::report::{Comparison, Group, HypothesisReport, PublishedCheck, Sentence, Severity, TrapReport, TrapStatus};
 use super::trap;
@@ -78,7 +78,7 @@ pub(crate) fn conclude(
     }
     let once = own.iter().find(|c| c.primary && c.verdict.is_once());
     said.headline.extend(once.and_then(|c| {
-        let because = vec![ident(c)];
+        let because = vec![c.ident()];
         Some(Sentence { text: c.verdict.advice.clone()?, caveats: Vec::new(), because })
     }));
     for comparison in pooled.iter().filter(|c| c.primary) {
@@ -95,7 +95,7 @@ pub(crate) fn conclude(
                 list(&pool::labels_of(case, &comparison.model)),
             ),
             caveats,
-            because: vec!["model-mismatch".to_owned()],
+            because: vec![trap::model_mismatch::ID.to_owned()],
         });
     }
     said.supported.extend(independent(case, derived));
@@ -140,11 +140,6 @@ fn lead(said: &mut Conclusions, assessed: Vec<(HypothesisReport, Sentence)>) {
 
 fn questions<'a>(comparisons: &[&'a Comparison]) -> Vec<(&'a str, &'a str)> {
     distinct(comparisons.iter().map(|c| (c.baseline.as_str(), c.candidate.as_str())))
-}
-
-/// As a sentence names what it rests on.
-fn ident(c: &Comparison) -> String {
-    format!("{}|{}|{}", c.model, c.workload, c.metric)
 }
 
 /// Number of measurements behind the columns.
@@ -211,11 +206,6 @@ fn begun(report: &TrapReport) -> String {
     let names = [&subject.model, &subject.workload, &subject.environment, &subject.metric];
     let named = names.into_iter().flatten().any(|name| !name.is_empty() && report.message.starts_with(name.as_str()));
     if named { report.message.clone() } else { capital(&report.message) }
-}
-
-pub(super) fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Runs that a rule flags in a primary metric, with their values: shown and never dropped.

@@ -66,21 +66,7 @@ fn row<'a>(
     };
     let per_joule = |run: &Run| run.value("energy_j_per_token").filter(|j| *j > 0.0).map(|j| 1.0 / j);
     let slow = |name: &str| metric(&format!("{name}_p99")).or_else(|| metric(name));
-    let named = case.machine_name(first).map(str::to_owned);
-    let mut missing = Vec::new();
-    match (machine, &named, bill) {
-        (None, Some(name), _) => missing.push(format!("no facts about the machine '{name}', so no price")),
-        (None, None, _) => missing.push("no name of the machine, so no price".to_owned()),
-        (Some((_, known)), _, None) => missing.push(format!("no price of {} in the list", known.title)),
-        _ => {}
-    }
-    if input.is_none() {
-        missing.push("no input tokens a second: the runs report no total throughput".to_owned());
-    }
-    if !runs.iter().any(|run| run.value("power_w").is_some() || run.value("energy_j_per_token").is_some()) {
-        let sampled = runs.iter().any(|run| run.telemetry.iter().any(|sample| sample.power_w.is_some()));
-        missing.push(if sampled { "no power by run" } else { "no power and no energy" }.to_owned());
-    }
+    let named = case.machine_name(first);
     Some(CostReport {
         campaign: first.campaign.clone(),
         model: cell.model.to_owned(),
@@ -92,7 +78,7 @@ fn row<'a>(
             .clone()
             .or_else(|| case.campaign.models.get(cell.model).and_then(|model| model.id.clone())),
         machine: machine.map(|(key, _)| key.to_owned()),
-        machine_title: machine.map(|(_, known)| known.title.clone()).or(named),
+        machine_title: machine.map(|(_, known)| known.title.clone()).or_else(|| named.map(str::to_owned)),
         devices,
         engine: first.setup.engine.clone(),
         quantisation: grounds.precision(first).map(str::to_owned),
@@ -124,9 +110,34 @@ fn row<'a>(
                 usd_per_million_output: output.as_ref().and_then(|rate| estimate::cost(other.usd_per_hour, rate)),
             })
             .collect(),
-        missing,
+        missing: missing(machine.map(|(_, known)| known.title.as_str()), named, bill, input.is_some(), &runs),
         rates,
     })
+}
+
+/// What a row cannot say, and why: of a machine by its title in the facts, and by its name.
+fn missing(
+    known: Option<&str>,
+    named: Option<&str>,
+    bill: Option<&price::Bill<'_>>,
+    has_input: bool,
+    runs: &[&Run],
+) -> Vec<String> {
+    let mut missing = Vec::new();
+    match (known, named, bill) {
+        (None, Some(name), _) => missing.push(format!("no facts about the machine '{name}', so no price")),
+        (None, None, _) => missing.push("no name of the machine, so no price".to_owned()),
+        (Some(title), _, None) => missing.push(format!("no price of {} in the list", title)),
+        _ => {}
+    }
+    if !has_input {
+        missing.push("no input tokens a second: the runs report no total throughput".to_owned());
+    }
+    if !runs.iter().any(|run| run.value("power_w").is_some() || run.value("energy_j_per_token").is_some()) {
+        let sampled = runs.iter().any(|run| run.telemetry.iter().any(|sample| sample.power_w.is_some()));
+        missing.push(if sampled { "no power by run" } else { "no power and no energy" }.to_owned());
+    }
+    missing
 }
 
 /// The best batch size of every shape of requests that was measured with several.

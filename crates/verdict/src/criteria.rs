@@ -42,21 +42,11 @@ fn row(id: &'static str, comparison: &Comparison, outcome: &'static str, because
     }
 }
 
-fn arm<'a>(comparison: &Comparison, environment: &str, groups: &'a [Group]) -> Option<&'a Group> {
-    groups.iter().find(|g| {
-        g.campaign == comparison.campaign
-            && g.model == comparison.model
-            && g.workload == comparison.workload
-            && g.metric == comparison.metric
-            && g.environment == environment
-    })
-}
-
 fn spread(comparison: &Comparison, groups: &[Group]) -> Criterion {
     let id = "cv_below_5_pct";
     let arms: Vec<&Group> = [&comparison.baseline, &comparison.candidate]
         .into_iter()
-        .filter_map(|environment| arm(comparison, environment, groups))
+        .filter_map(|environment| comparison.arm(environment, groups))
         .collect();
     let cvs: Vec<(&str, f64)> = arms.iter().filter_map(|g| Some((g.environment.as_str(), g.cv_pct?))).collect();
     if cvs.len() < 2 {
@@ -97,7 +87,7 @@ fn reproducible(comparison: &Comparison, groups: &[Group]) -> Criterion {
 
 /// One arm in two sessions: outcome and what decided it.
 fn session(comparison: &Comparison, environment: &str, groups: &[Group]) -> (&'static str, String) {
-    let Some(first) = arm(comparison, environment, groups) else {
+    let Some(first) = comparison.arm(environment, groups) else {
         return ("not_assessed", format!("{environment} has no values"));
     };
     let second = groups.iter().find(|g| {

@@ -22,16 +22,7 @@ pub(super) fn finish(
 ) -> Comparison {
     let settings = round.settings;
     let Some(metric) = Metric::find(&c.metric) else { return c };
-    let arm = |environment: &str| {
-        groups.iter().find(|g| {
-            g.campaign == c.campaign
-                && g.model == c.model
-                && g.workload == c.workload
-                && g.metric == c.metric
-                && g.environment == environment
-        })
-    };
-    let (a, b) = (arm(&c.baseline).cloned(), arm(&c.candidate).cloned());
+    let (a, b) = (c.arm(&c.baseline, groups).cloned(), c.arm(&c.candidate, groups).cloned());
     let (drift, drifting) = match (&a, &b) {
         (Some(a), Some(b)) => order::drift_allowance(&c.order, a, b, metric.ratio_scale),
         _ => (0.0, None),

@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Study;
-use super::conclusion::capital;
+use super::columns;
 use super::grammar::said;
-use super::number::{count, list};
+use super::number::{capital, count, list};
 use super::report::{Analysis, CampaignReport, Comparison, Sentence, Severity, TrapReport, TrapStatus, VerdictKind};
-use super::trap;
+use super::trap::{self, model_mismatch};
 use sparkbench_model::{Campaign, Direction, Metric, Run, without_quantisation};
 
 /// Names in the sentence. More are counted.
@@ -20,10 +20,10 @@ const MOST: usize = 3;
 const MOST_STEPS: usize = 4;
 
 /// The trap says how to count what was measured, and nothing that could be done.
-const NO_STEP: &str = "derived-column";
+const NO_STEP: &str = columns::PRODUCT;
 
 /// The trap that says which model ran. The others only doubt the label, so its remedy comes first.
-const NAMES_THE_MODEL: &str = "model-mismatch";
+const NAMES_THE_MODEL: &str = model_mismatch::ID;
 
 /// Gives every campaign its next steps.
 pub(crate) fn give(analysis: &mut Analysis) {

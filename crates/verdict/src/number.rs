@@ -27,6 +27,28 @@ pub fn p_value(p: f64) -> String {
     if p < 0.0001 { "< 0.0001".to_owned() } else { format!("= {p:.4}") }
 }
 
+/// "−0.3 % to +0.1 %": signed ends without the per cent of the first.
+pub(crate) fn signed_range(changes: &[f64], places: usize) -> String {
+    let low = changes.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = changes.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (low, high) = (signed(low, places), signed(high, places));
+    if low == high { low } else { format!("{low} to {high}") }
+}
+
+/// "0.3" or "0.1 to 0.3", without signs: the words around it carry the side.
+pub(crate) fn range(values: &[f64], decimals: usize) -> String {
+    let low = values.iter().map(|v| v.abs()).fold(f64::INFINITY, f64::min);
+    let high = values.iter().map(|v| v.abs()).fold(0.0, f64::max);
+    let (low, high) = (fixed(low, decimals), fixed(high, decimals));
+    if low == high { low } else { format!("{low} to {high}") }
+}
+
+/// The text with a capital.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

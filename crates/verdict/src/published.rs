@@ -3,7 +3,7 @@
 //! In:  published cells, the groups.  Out: [`PublishedCheck`], one a cell, and a sentence.
 //! Not here: opinion. A figure reproduces when it agrees to every printed digit.
 
-use super::number::{count, fixed};
+use super::number::{capital, count, fixed};
 use super::report::{Group, PublishedCheck};
 use sparkbench_model::{Campaign, Metric, PublishedCell, within};
 
@@ -42,11 +42,6 @@ pub(crate) fn summary(checks: &[PublishedCheck]) -> Option<String> {
         ));
     }
     Some(text)
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// A published statistic as a sentence names it.

@@ -104,13 +104,7 @@ fn one(asked: &[&Comparison], groups: &[Group], runs: &[Run], settings: &Setting
 /// Effect and variance of a campaign. `None` without two means above 0 and their standard errors.
 fn part<'a>(c: &'a Comparison, groups: &[Group]) -> Option<Part<'a>> {
     let arm = |environment: &str| {
-        let group = groups.iter().find(|g| {
-            g.campaign == c.campaign
-                && g.model == c.model
-                && g.workload == c.workload
-                && g.metric == c.metric
-                && g.environment == environment
-        })?;
+        let group = c.arm(environment, groups)?;
         let (mean, sd) = (group.mean.filter(|mean| *mean > 0.0)?, group.sd.filter(|sd| *sd > 0.0)?);
         Some((mean, sd / mean, (sd / mean).powi(2) / group.n as f64))
     };

@@ -112,16 +112,7 @@ struct Blocks {
 impl Blocks {
     fn of(c: &Comparison, case: &Case<'_>, groups: &[Group], design: &Design, reached: usize) -> Option<Self> {
         let metric = Metric::find(&c.metric)?;
-        let arm = |environment: &str| {
-            groups.iter().find(|g| {
-                g.campaign == c.campaign
-                    && g.model == c.model
-                    && g.workload == c.workload
-                    && g.metric == c.metric
-                    && g.environment == environment
-            })
-        };
-        let (a, b) = (arm(&c.baseline)?, arm(&c.candidate)?);
+        let (a, b) = (c.arm(&c.baseline, groups)?, c.arm(&c.candidate, groups)?);
         let runs: BTreeMap<&str, &Run> = case.runs.iter().map(|run| (run.id.as_str(), *run)).collect();
         let by_repeat = |group: &Group| -> BTreeMap<u32, f64> {
             let ids = group.run_ids.iter().zip(&group.values);

@@ -5,7 +5,6 @@
 
 use super::shape;
 use crate::case::{Case, Cell};
-use crate::distinct::distinct;
 use crate::physics::PhysicsFacts;
 use crate::report::Estimate;
 use crate::report::across::{CellName, Place};
@@ -63,8 +62,8 @@ fn place<'a>(case: &Case<'a>, grounds: &PhysicsFacts<'_, 'a>, cell: &Cell<'a>, s
         machine_title: known.map(|(_, machine)| machine.title.clone()).or(printed),
         devices: grounds.devices(first),
         model_id: first.setup.model_id.clone().or_else(|| label.and_then(|model| model.id.clone())),
-        engine: one(cell, |run| run.setup.engine.clone()),
-        engine_version: one(cell, |run| run.setup.engine_version.clone()),
+        engine: cell.stated(|run| run.setup.engine.clone()),
+        engine_version: cell.stated(|run| run.setup.engine_version.clone()),
         quantisation: grounds.precision(first).map(str::to_lowercase),
         isl: mean(cell, |run| run.setup.isl),
         osl: mean(cell, |run| run.setup.osl),
@@ -74,12 +73,6 @@ fn place<'a>(case: &Case<'a>, grounds: &PhysicsFacts<'_, 'a>, cell: &Cell<'a>, s
         failed: cell.runs.iter().filter(|run| matches!(run.status, Status::Failed(_))).count(),
         output_tok_s: estimate::of(&cell.numbers("output_throughput_tok_s"), settings.confidence),
     })
-}
-
-/// The value on which all runs of a cell that state it agree. Several words are joined.
-pub(super) fn one(cell: &Cell<'_>, of: impl Fn(&Run) -> Option<String>) -> Option<String> {
-    let values: Vec<String> = distinct(cell.runs.iter().filter_map(|run| of(run)));
-    (!values.is_empty()).then(|| values.join(", "))
 }
 
 /// Mean of lengths above zero. A length of zero is a part of the work that was left out (prompt alone, output alone) and stays.

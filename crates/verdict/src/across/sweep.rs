@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::naming::{labels, slug, unique};
-use super::placed_cell::{self, PlacedCell};
+use super::placed_cell::PlacedCell;
 use crate::Settings;
 use crate::number::{list, significant};
 use crate::report::Estimate;
@@ -125,7 +125,7 @@ fn lines(cells: &[(f64, &PlacedCell<'_, '_>)], settings: &Settings) -> Vec<Sweep
 
 /// Settings besides the load that make a line of its own.
 fn other_settings(spot: &PlacedCell<'_, '_>) -> String {
-    let said = |of: &dyn Fn(&sparkbench_model::Run) -> Option<String>| placed_cell::one(spot.cell, of);
+    let said = |of: &dyn Fn(&sparkbench_model::Run) -> Option<String>| spot.cell.stated(of);
     let words = [
         said(&|run| run.setup.parallel.clone()),
         said(&|run| run.setup.kv_dtype.as_ref().map(|kind| format!("{kind} cache"))),

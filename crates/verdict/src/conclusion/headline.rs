@@ -3,12 +3,11 @@
 //! In:  finished comparisons.  Out: sentences, with their caveats beside them.
 //! Not here: one comparison (see `grammar::said`), conclusions from rows with doubtful labels (see `seen`).
 
-use super::{capital, ident};
 use crate::distinct::distinct;
 use crate::grammar::said;
-use crate::number::{count, list, significant};
+use crate::number::{capital, count, list, range, signed_range, significant};
 use crate::report::{Comparison, Sentence, VerdictKind};
-use crate::trap;
+use crate::trap::{self, model_mismatch};
 use sparkbench_model::within;
 
 /// "Only 1 of 3 models can be judged": said first, since everything else depends on it. Each model has its own reasons.
@@ -42,7 +41,7 @@ pub(super) fn comparable(comparisons: &[&Comparison]) -> Option<Sentence> {
         .map(|t| t.id().to_owned())
         .collect();
     let judged = models.len() - lost.len();
-    let mislabelled = codes.iter().all(|own| own.iter().any(|code| code == MISLABELLED));
+    let mislabelled = codes.iter().all(|own| own.iter().any(|code| code == model_mismatch::CODE));
     let only = if judged == 1 { "Only one".to_owned() } else { format!("Only {}", in_words(judged)) };
     let all = in_words(models.len());
     let text = match (models.len(), judged) {
@@ -80,13 +79,10 @@ pub(super) fn mislabelled<'c>(comparisons: &[&'c Comparison]) -> Vec<&'c str> {
     let mut models: Vec<&str> = distinct(comparisons.iter().filter(|c| c.primary).map(|c| c.model.as_str()));
     models.retain(|model| {
         let mut own = comparisons.iter().filter(|c| c.primary && c.model == *model);
-        own.clone().all(|c| !tells(c)) && own.any(|c| c.verdict.reasons.iter().any(|code| code == MISLABELLED))
+        own.clone().all(|c| !tells(c)) && own.any(|c| c.verdict.reasons.iter().any(|code| code == model_mismatch::CODE))
     });
     models
 }
-
-/// Code of the trap that another model ran than the label says.
-const MISLABELLED: &str = "P9";
 
 /// Names that one sentence holds. More are counted.
 const MOST_NAMED: usize = 3;
@@ -139,7 +135,7 @@ fn design(cells: &[&Comparison]) -> Option<String> {
 pub(super) fn headline_of(cells: &[&Comparison]) -> Option<Sentence> {
     let telling: Vec<&Comparison> = cells.iter().filter(|c| tells(c)).copied().collect();
     let first = *telling.first()?;
-    let because = telling.iter().map(|c| ident(c)).collect();
+    let because = telling.iter().map(|c| c.ident()).collect();
     let caveats = caveats(&telling, cells);
     if let [only] = telling.as_slice() {
         let at = if cells.len() > 1 { format!(", {}", place(only, cells)) } else { String::new() };
@@ -168,7 +164,7 @@ pub(super) fn unjudged(cells: &[&Comparison]) -> Option<Sentence> {
         format!(" Nor can {} be judged.", count(rest.len(), "other comparison"))
     };
     let text = format!("{}: {}.{more}", first.label, first.verdict.said);
-    let because = cells.iter().map(|c| ident(c)).collect();
+    let because = cells.iter().map(|c| c.ident()).collect();
     Some(Sentence { text, caveats: first.verdict.because.clone(), because })
 }
 
@@ -262,7 +258,7 @@ pub(super) fn open_for_all(pairs: &[(&[&Comparison], &Sentence)]) -> Option<Sent
         }
     }
     let mut because: Vec<String> = Vec::new();
-    for id in telling.iter().map(|c| ident(c)) {
+    for id in telling.iter().map(|c| c.ident()) {
         if !because.contains(&id) {
             because.push(id);
         }
@@ -281,12 +277,12 @@ pub(super) fn change(own: &[&Comparison]) -> String {
     } else if changes.iter().all(|x| *x < 0.0) {
         "less"
     } else {
-        return format!("{b} has {} % of {label} against {a}", super::seen::between(&changes, 1));
+        return format!("{b} has {} % of {label} against {a}", signed_range(&changes, 1));
     };
     match (said::is_time(first), more) {
-        (true, "more") => format!("{label} is {} % longer in {b} than in {a}", super::seen::range(&changes, 1)),
-        (true, _) => format!("{label} is {} % shorter in {b} than in {a}", super::seen::range(&changes, 1)),
-        (false, more) => format!("{b} has {} % {more} {label} than {a}", super::seen::range(&changes, 1)),
+        (true, "more") => format!("{label} is {} % longer in {b} than in {a}", range(&changes, 1)),
+        (true, _) => format!("{label} is {} % shorter in {b} than in {a}", range(&changes, 1)),
+        (false, more) => format!("{b} has {} % {more} {label} than {a}", range(&changes, 1)),
     }
 }
 

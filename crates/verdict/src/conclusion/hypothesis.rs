@@ -4,7 +4,6 @@
 //! Not here: the verdicts (see `grammar`), what a suite may say (see `plan`).
 
 use super::headline::{headline_of, unjudged};
-use super::ident;
 use crate::case::Case;
 use crate::report::{Comparison, HypothesisReport, Outcome, Sentence, VerdictKind};
 use sparkbench_model::{Hypothesis, Metric, within};
@@ -41,7 +40,7 @@ fn one(case: &Case<'_>, h: &Hypothesis, comparisons: &[&Comparison]) -> (Hypothe
         confirmed,
         undecided,
         comparisons: own.len(),
-        because: own.iter().map(|c| ident(c)).collect(),
+        because: own.iter().map(|c| c.ident()).collect(),
     };
     let stop = if report.claim.ends_with(['.', '!', '?']) { "" } else { "." };
     let parts = [format!("\u{201c}{}{stop}\u{201d}", report.claim), said(&report), report.found.clone()];

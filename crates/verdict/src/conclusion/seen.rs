@@ -4,26 +4,17 @@
 //! Not here: verdicts (see `headline`).
 
 use super::headline::{change, mislabelled};
-use super::{capital, ident};
-use crate::number::{count, fixed, list, signed};
+use crate::number::{capital, count, fixed, list, range, signed_range};
 use crate::report::{Comparison, Sentence, TrapReport, TrapStatus, VerdictKind};
 use crate::trap;
 use sparkbench_model::within;
-
-/// "−0.3 % to +0.1 %": signed ends without the per cent of the first.
-pub(super) fn between(changes: &[f64], places: usize) -> String {
-    let low = changes.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = changes.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let (low, high) = (signed(low, places), signed(high, places));
-    if low == high { low } else { format!("{low} to {high}") }
-}
 
 /// Conclusions from the rows of one metric without their model labels, which may be wrong while the readings are right.
 pub(super) fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Sentence> {
     let usable: Vec<&Comparison> =
         cells.iter().filter(|c| c.change_pct.is_some() && c.change_ci.is_some()).copied().collect();
     let first = *usable.first()?;
-    let because: Vec<String> = usable.iter().map(|c| ident(c)).collect();
+    let because: Vec<String> = usable.iter().map(|c| c.ident()).collect();
     let beside_zero = |c: &Comparison| {
         let (size, interval) = (c.overhead_pct.unwrap_or(0.0), c.overhead_ci.as_ref());
         interval.is_some_and(|i| i.low > 0.0 || i.high < 0.0) && size.abs() > c.drift_allowance_pct
@@ -54,7 +45,7 @@ pub(super) fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Senten
         let changes: Vec<f64> = usable.iter().filter_map(|c| c.change_pct).collect();
         // As many places as the widest interval leaves a meaning.
         let places = usable.iter().filter_map(|c| c.change_ci).map(|i| crate::number::decimals(i.low, i.high));
-        let reads = between(&changes, places.min().unwrap_or(2));
+        let reads = signed_range(&changes, places.min().unwrap_or(2));
         let than = if drift > 0.0 {
             format!(", less than the machine drifted by itself ({} %)", fixed(drift, 1))
         } else if usable.iter().any(|c| beside_zero(c)) {
@@ -96,8 +87,8 @@ pub(super) fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Senten
     } else {
         format!(
             "{label} differs between {a} and {b} in both directions: {} % ({} {unit}){many}.{cause}",
-            between(&changes, 1),
-            between(&differences, digits)
+            signed_range(&changes, 1),
+            signed_range(&differences, digits)
         )
     };
     Some(Sentence { text: if text.starts_with(b.as_str()) { text } else { capital(&text) }, caveats, because })
@@ -109,12 +100,4 @@ pub(super) fn causes_open(c: &Comparison, traps: &[TrapReport]) -> Vec<String> {
         traps.iter().any(|t| t.id == id && t.status == TrapStatus::Fired && t.subject.campaign == c.campaign)
     };
     trap::TRAPS.iter().filter(|t| t.leaves_cause_open(&c.metric) && fired(t.id())).map(|t| within(t.title())).collect()
-}
-
-/// "0.3" or "0.1 to 0.3", without signs: the words around it carry the side.
-pub(super) fn range(values: &[f64], decimals: usize) -> String {
-    let low = values.iter().map(|v| v.abs()).fold(f64::INFINITY, f64::min);
-    let high = values.iter().map(|v| v.abs()).fold(0.0, f64::max);
-    let (low, high) = (fixed(low, decimals), fixed(high, decimals));
-    if low == high { low } else { format!("{low} to {high}") }
 }

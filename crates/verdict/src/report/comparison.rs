@@ -5,7 +5,7 @@
 
 use serde::{Serialize, Serializer};
 
-use super::{Interval, PairsReport, SequentialReport, ShiftReport, StabilityPanel};
+use super::{Group, Interval, PairsReport, SequentialReport, ShiftReport, StabilityPanel};
 use sparkbench_model::Direction;
 use sparkbench_stats as stats;
 
@@ -219,6 +219,22 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// As a sentence names what it rests on: model, workload and metric.
+    pub(crate) fn ident(&self) -> String {
+        format!("{}|{}|{}", self.model, self.workload, self.metric)
+    }
+
+    /// The estimates of one of its two environments.
+    pub(crate) fn arm<'g>(&self, environment: &str, groups: &'g [Group]) -> Option<&'g Group> {
+        groups.iter().find(|g| {
+            g.campaign == self.campaign
+                && g.model == self.model
+                && g.workload == self.workload
+                && g.metric == self.metric
+                && g.environment == environment
+        })
+    }
+
     /// An overhead of this metric, per cent, as the change of the metric itself.
     pub fn change_of(&self, overhead_pct: f64) -> Option<f64> {
         stats::overhead::change_pct(overhead_pct, self.scale())

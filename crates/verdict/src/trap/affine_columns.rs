@@ -6,7 +6,7 @@
 use super::declaration::{Theme, Trap};
 use super::finding::{Finding, named};
 use crate::case::Case;
-use crate::columns::{CHANCE, Derived, MIN_ROWS, Relation, SPREAD_OVER_ROUNDING};
+use crate::columns::{AFFINE, CHANCE, Derived, MIN_ROWS, Relation, SPREAD_OVER_ROUNDING};
 use crate::number::significant;
 use crate::report::{Evidence, Severity, Subject};
 use sparkbench_model::Metric;
@@ -16,7 +16,7 @@ pub(super) struct AffineColumns;
 
 impl Trap for AffineColumns {
     fn id(&self) -> &'static str {
-        "affine-columns"
+        AFFINE
     }
     fn code(&self) -> Option<&'static str> {
         Some("P7")

@@ -6,7 +6,7 @@
 use super::declaration::{Theme, Trap};
 use super::finding::{Finding, named};
 use crate::case::Case;
-use crate::columns::{CHANCE, Derived, MATCHING_SHARE, MIN_ROWS, Relation, SPREAD_OVER_ROUNDING};
+use crate::columns::{CHANCE, Derived, MATCHING_SHARE, MIN_ROWS, PRODUCT, Relation, SPREAD_OVER_ROUNDING};
 use crate::number::{list, significant};
 use crate::report::{Evidence, Severity, Subject};
 
@@ -15,7 +15,7 @@ pub(super) struct DerivedColumn;
 
 impl Trap for DerivedColumn {
     fn id(&self) -> &'static str {
-        "derived-column"
+        PRODUCT
     }
     fn code(&self) -> Option<&'static str> {
         Some("P5")

@@ -7,6 +7,7 @@
 
 pub(crate) mod declaration;
 pub(crate) mod finding;
+pub(crate) mod model_mismatch;
 
 mod affine_columns;
 mod archive_changed;
@@ -32,7 +33,6 @@ mod link_below_promise;
 mod memory_inconsistent;
 mod memory_scope;
 mod missing_metric;
-mod model_mismatch;
 mod order;
 mod outlier_rule;
 mod page_cache;

@@ -12,15 +12,20 @@ use crate::physics::inputs::share;
 use crate::report::{Evidence, Severity, Subject};
 use sparkbench_model::Run;
 
+/// Id of this trap.
+pub(crate) const ID: &str = "model-mismatch";
+/// Its code among the plausibility rules.
+pub(crate) const CODE: &str = "P9";
+
 /// Another model ran.
 pub(super) struct ModelMismatch;
 
 impl Trap for ModelMismatch {
     fn id(&self) -> &'static str {
-        "model-mismatch"
+        ID
     }
     fn code(&self) -> Option<&'static str> {
-        Some("P9")
+        Some(CODE)
     }
     fn title(&self) -> &'static str {
         "Another model ran than the label says"
