@@ -5,7 +5,7 @@ mod watch;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Outcome;
+use super::outcome::Outcome;
 use super::constants::constants;
 use super::downloads;
 use super::intake::{self, Judged, Judging};

@@ -11,7 +11,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::talk::Talk;
-use super::{Outcome, findings, print, suite};
+use super::outcome::Outcome;
+use super::stdout::print;
+use super::{findings, suite};
 use sparkbench_collect::env::Environment;
 use sparkbench_collect::run::Watcher;
 use sparkbench_collect::run::campaign::archive_id;

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::PathBuf;
 
+use super::stdout::print;
 use super::talk::Talk;
 use sparkbench_archive::given::refuse_endless;
 use sparkbench_load::store::chunks::{Block, Ending, KINDS, Reader};
@@ -52,7 +53,7 @@ pub(crate) fn run(args: &Chunks, talk: &Talk) -> Result<(), Error> {
             Ok(()) => {}
         }
     } else {
-        super::print(&account(&mut reader)?)?;
+        print(&account(&mut reader)?)?;
     }
     if let Ending::Torn { at, why } = reader.ending() {
         talk.warn(&format!("'{name}' is cut off after byte {at}: {why}. The chunks before it were read"));

@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex};
 use indicatif::ProgressBar;
 
 use super::talk::Talk;
-use super::{Outcome, print, suite};
+use super::outcome::Outcome;
+use super::stdout::print;
+use super::suite;
 use sparkbench_archive::shown;
 use sparkbench_collect::run::campaign::{self, Options, Summary};
 use sparkbench_collect::run::experiment::Experiment;

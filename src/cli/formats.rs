@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::print;
+use super::stdout::print;
 use super::talk::Talk;
 use sparkbench_ingest::{About, FORMATS, KINDS};
 use sparkbench_model::{Definition, DefinitionMatch, definition};

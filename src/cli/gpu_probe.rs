@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::talk::Talk;
-use super::{Outcome, print};
+use super::outcome::Outcome;
+use super::stdout::print;
 use sparkbench_archive as archive;
 use sparkbench_collect::workload::gpu_probe::plan::{ITERATIONS, MOST_ITERATIONS, MOST_SIZE};
 use sparkbench_collect::workload::gpu_probe::{ProbeContext, ProbePlan, Report, probe};

@@ -6,7 +6,8 @@
 use std::path::PathBuf;
 
 use super::talk::Talk;
-use super::{Outcome, print};
+use super::outcome::Outcome;
+use super::stdout::print;
 use sparkbench_archive::write_atomic;
 use sparkbench_plan::starter;
 use sparkbench_text::error::Error;

@@ -24,7 +24,7 @@ use self::args::LoadArgs;
 use self::live::ProgressReporter;
 use self::outputs::Outputs;
 use self::points::Points;
-use super::Outcome;
+use super::outcome::Outcome;
 use super::talk::Talk;
 use sparkbench_host::Host;
 use sparkbench_host::machine::Machine;

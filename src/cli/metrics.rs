@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::intake::{self, Judging};
-use super::print;
+use super::stdout::print;
 use super::talk::Talk;
 use sparkbench_ingest::{self as ingest, Intake};
 use sparkbench_model::formula::definition::check;

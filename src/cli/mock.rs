@@ -14,6 +14,7 @@ use sparkbench_mock::settings::{Honours, ReasoningKey};
 use sparkbench_mock::{self as mock, Settings, Totals, shape};
 use sparkbench_text::error::{Error, Kind};
 
+use super::stdout::print;
 use super::talk::Talk;
 
 /// How often we look whether we are to end.
@@ -119,11 +120,11 @@ pub(crate) struct Mock {
 
 pub(crate) fn run(args: &Mock, talk: &Talk) -> Result<(), Error> {
     if args.shapes {
-        return super::print(&shape::table());
+        return print(&shape::table());
     }
     let machine = Machine::new()?;
     let running = mock::start(args.settings()?)?;
-    super::print(&format!("{}\n", running.url()))?;
+    print(&format!("{}\n", running.url()))?;
     let begin = machine.monotonic();
     let end = |now: Duration| args.for_s.is_some_and(|limit| (now - begin).as_secs_f64() >= limit);
     while !machine.interrupted() && !end(machine.monotonic()) && !running.failed() {

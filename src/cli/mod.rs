@@ -11,6 +11,7 @@ pub(crate) mod check;
 pub(crate) mod chunks;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 pub(crate) mod collect;
+#[cfg(all(feature = "collect", target_os = "linux"))]
 #[cfg(feature = "analyse")]
 pub(crate) mod compare;
 #[cfg(feature = "analyse")]
@@ -49,6 +50,7 @@ pub(crate) mod mock;
 pub(crate) mod node;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 pub(crate) mod nodes;
+mod outcome;
 #[cfg(feature = "analyse")]
 pub(crate) mod privacy;
 #[cfg(feature = "analyse")]
@@ -56,6 +58,7 @@ mod recompute;
 pub(crate) mod shell;
 pub(crate) mod stats;
 pub(crate) mod status;
+mod stdout;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 pub(crate) mod suite;
 pub(crate) mod talk;
@@ -63,12 +66,11 @@ pub(crate) mod verify;
 #[cfg(feature = "analyse")]
 mod versions;
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{ColorChoice, CommandFactory as _, Parser, Subcommand};
 
-use sparkbench_text::error::Error;
+use self::outcome::Outcome;
 
 /// Benchmark language models on DGX Spark and other CUDA machines, and judge the results with their uncertainty
 ///
@@ -137,27 +139,6 @@ enum Verb {
     #[cfg(all(feature = "collect", target_os = "linux"))]
     #[command(hide = true)]
     Guard(guard::Guard),
-}
-
-/// How a verb ended, when it did not fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// Everything done.
-    Done,
-    /// A gate said no.
-    Refused,
-    /// No verdict could be reached.
-    Undecided,
-}
-
-impl Outcome {
-    const fn exit_code(self) -> u8 {
-        match self {
-            Self::Done => 0,
-            Self::Refused => 1,
-            Self::Undecided => 6,
-        }
-    }
 }
 
 /// Runs the program: the whole of `main`.
@@ -231,15 +212,4 @@ fn parse() -> Cli {
         }
         error.exit()
     })
-}
-
-/// Writes results to standard output. A reader that went away (`| head`) is no error.
-pub fn print(text: &str) -> Result<(), Error> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(cause) if cause.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Error::archive("cannot write to standard output").because(cause))
-        }
-        _ => Ok(()),
-    }
 }

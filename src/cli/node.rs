@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::{Outcome, print};
+use super::outcome::Outcome;
+use super::stdout::print;
 use sparkbench_collect::run::cluster::member::{self, Join};
 use sparkbench_collect::run::nodes::here::about;
 use sparkbench_host::Host;

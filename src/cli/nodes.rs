@@ -9,7 +9,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::talk::Talk;
-use super::{Outcome, print};
+use super::outcome::Outcome;
+use super::stdout::print;
 use sparkbench_collect::run::nodes::about::Range;
 use sparkbench_collect::run::nodes::{About, Asked, Entry, Link, Node, ask_all, here, list, source};
 use sparkbench_host::Host;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::Command;
 use clap_complete::Shell;
 
-use super::print;
+use super::stdout::print;
 use super::talk::Talk;
 use sparkbench_text::error::Error;
 

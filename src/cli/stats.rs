@@ -18,6 +18,7 @@ use self::arm::Arm;
 use self::comparison::{Comparison, OrderSummary, Paired};
 use self::input::Format;
 use self::json::Percentiles;
+use super::stdout::print;
 use super::talk::Talk;
 use sparkbench_stats::bootstrap::Job;
 use sparkbench_stats::{self as stats, Direction, Sample, hierarchical};
@@ -121,10 +122,10 @@ struct Settings {
 /// Reads, computes, prints.
 pub(crate) fn run(args: &Stats, talk: &Talk) -> Result<(), Error> {
     if args.design.boundaries {
-        return super::print(&sequential::boundaries(args)?);
+        return print(&sequential::boundaries(args)?);
     }
     if args.design.sequential {
-        return super::print(&sequential::samples(args, talk)?);
+        return print(&sequential::samples(args, talk)?);
     }
     if !args.design.looks.is_empty() {
         return Err(Error::usage("--looks needs --sequential or --boundaries")
@@ -141,7 +142,7 @@ pub(crate) fn run(args: &Stats, talk: &Talk) -> Result<(), Error> {
     let value = serde_json::to_value(&report)
         .map_err(|cause| Error::archive("cannot write the result as JSON").because(cause))?;
     let text = if args.json { format!("{value:#}\n") } else { table::draw(&value) };
-    super::print(&text)
+    print(&text)
 }
 
 fn samples(args: &Stats, talk: &Talk) -> Result<Report, Error> {

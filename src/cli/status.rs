@@ -12,7 +12,8 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::talk::Talk;
-use super::{Outcome, print};
+use super::outcome::Outcome;
+use super::stdout::print;
 use gather::Gatherer;
 use sparkbench_model::Instant;
 use sparkbench_text::error::Error;

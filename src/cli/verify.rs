@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::print;
+use super::stdout::print;
 use super::talk::Talk;
 use sparkbench_archive::manifest::{CAMPAIGN_FILE, JOURNAL_FILE};
 #[cfg(feature = "analyse")]

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::{MARK, Outcome};
+use super::MARK;
+use crate::cli::outcome::Outcome;
 use crate::cli::history::{Following, Source, sources};
 use crate::cli::talk::Talk;
 use sparkbench_text::error::Error;

@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use super::super::Outcome;
+use crate::cli::outcome::Outcome;
 use sparkbench_site::chart::xml;
 use sparkbench_text::error::Error;
 use sparkbench_verdict::report::{Analysis, Comparison, VerdictKind};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::cli::print;
+use crate::cli::stdout::print;
 use sparkbench_load::summary::export;
 use sparkbench_text::error::Error;
 

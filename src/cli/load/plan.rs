@@ -11,7 +11,8 @@ use toml::{Table, Value};
 
 use super::args::{LoadArgs, Matrix};
 use crate::cli::talk::Talk;
-use crate::cli::{Outcome, print};
+use crate::cli::outcome::Outcome;
+use crate::cli::stdout::print;
 use sparkbench_host::Host;
 use sparkbench_load::matrix::{self, Preset};
 use sparkbench_load::plan::{Plan, PlanInput};

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::outputs::Outputs;
 use super::plan::Loads;
-use crate::cli::print;
+use crate::cli::stdout::print;
 use crate::cli::talk::Talk;
 use sparkbench_load::session::Loaded;
 use sparkbench_load::settings::Slos;
