@@ -6,10 +6,10 @@ mod machine;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::history::Following;
 use super::intake::{self, Judging};
 use super::talk::Talk;
 use super::outcome::Outcome;
+use super::series::Following;
 use super::stdout::print;
 use sparkbench_archive as archive;
 use sparkbench_ingest::history::TIME_COLUMN;

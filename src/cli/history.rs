@@ -3,18 +3,16 @@
 //! In:  archives, or the series of other tools.  Out: a text for people, or JSON that scripts rely on.
 //! Not here: the search (see `stats::change`), the words of a page.
 
-mod read;
 mod text;
 
 use std::path::PathBuf;
 
 use serde::Serialize;
 
-pub(crate) use self::read::{Source, sources};
-use super::intake::SEED;
-use super::talk::Talk;
 use super::outcome::Outcome;
+use super::series::{Following, sources};
 use super::stdout::print;
+use super::talk::Talk;
 use sparkbench_text::error::Error;
 use sparkbench_verdict::change;
 use sparkbench_verdict::report::series::SeriesReport;
@@ -39,29 +37,6 @@ pub(crate) struct History {
     /// Print JSON instead of text
     #[arg(long)]
     json: bool,
-}
-
-/// Options of the verbs that follow series over time.
-#[derive(Debug, Clone, clap::Args)]
-pub(crate) struct Following {
-    /// Margin of a metric, in per cent. Smaller changes are marked as within it. May be repeated
-    #[arg(long = "margin", value_name = "METRIC=PCT")]
-    pub margins: Vec<String>,
-    /// Show only this metric. May be repeated
-    #[arg(long = "metric", value_name = "NAME")]
-    pub metrics: Vec<String>,
-    /// Name of the column of times in a CSV
-    #[arg(long, value_name = "NAME", default_value = sparkbench_ingest::history::TIME_COLUMN)]
-    pub time_column: String,
-    /// File with labels that files of an archive lack (environment, model, workload), by glob
-    #[arg(long, value_name = "FILE")]
-    pub labels: Option<PathBuf>,
-    /// File with facts of machines, models and prices that come before the shipped ones
-    #[arg(long, value_name = "FILE")]
-    pub facts: Option<PathBuf>,
-    /// Seed of every random draw. The same seed gives the same bytes
-    #[arg(long, value_name = "SEED", default_value_t = SEED)]
-    pub seed: u64,
 }
 
 /// What `--json` prints.

@@ -55,6 +55,8 @@ mod outcome;
 pub(crate) mod privacy;
 #[cfg(feature = "analyse")]
 mod recompute;
+#[cfg(feature = "analyse")]
+mod series;
 pub(crate) mod shell;
 pub(crate) mod stats;
 pub(crate) mod status;

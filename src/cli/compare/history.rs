@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::MARK;
 use crate::cli::outcome::Outcome;
-use crate::cli::history::{Following, Source, sources};
+use crate::cli::series::{Following, Source, sources};
 use crate::cli::talk::Talk;
 use sparkbench_text::error::Error;
 use sparkbench_text::escape::markdown as escape;

@@ -8,9 +8,8 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use super::Following;
-use crate::cli::intake::{self, Judging};
-use crate::cli::talk::Talk;
+use super::intake::{self, Judging, SEED};
+use super::talk::Talk;
 use sparkbench_archive::given::refuse_endless;
 use sparkbench_ingest::history::{self, Folder, FoundSeries, SeriesFormat};
 use sparkbench_model::{Metric, TimeSeries};
@@ -25,6 +24,29 @@ const MAX_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Names that a message lists.
 const LISTED: usize = 12;
+
+/// Options of the verbs that follow series over time.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Following {
+    /// Margin of a metric, in per cent. Smaller changes are marked as within it. May be repeated
+    #[arg(long = "margin", value_name = "METRIC=PCT")]
+    pub margins: Vec<String>,
+    /// Show only this metric. May be repeated
+    #[arg(long = "metric", value_name = "NAME")]
+    pub metrics: Vec<String>,
+    /// Name of the column of times in a CSV
+    #[arg(long, value_name = "NAME", default_value = sparkbench_ingest::history::TIME_COLUMN)]
+    pub time_column: String,
+    /// File with labels that files of an archive lack (environment, model, workload), by glob
+    #[arg(long, value_name = "FILE")]
+    pub labels: Option<PathBuf>,
+    /// File with facts of machines, models and prices that come before the shipped ones
+    #[arg(long, value_name = "FILE")]
+    pub facts: Option<PathBuf>,
+    /// Seed of every random draw. The same seed gives the same bytes
+    #[arg(long, value_name = "SEED", default_value_t = SEED)]
+    pub seed: u64,
+}
 
 /// One series and the margin that it is judged by.
 #[derive(Debug, Clone)]
