@@ -2,6 +2,7 @@
 
 mod history;
 mod machine;
+mod markdown;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,10 +18,9 @@ use sparkbench_ingest::{self as ingest, Intake};
 use sparkbench_model::{Altered, Campaign, Run};
 use sparkbench_site::page;
 use sparkbench_text::error::Error;
-use sparkbench_text::escape::markdown as escape;
 use sparkbench_verdict::badge;
 use sparkbench_verdict::number::{count, significant};
-use sparkbench_verdict::report::{Analysis, Comparison, Essential, VerdictKind};
+use sparkbench_verdict::report::{Comparison, VerdictKind};
 
 /// Compare one set of runs with another, and exit with 1 when it is worse
 ///
@@ -66,9 +66,6 @@ pub(crate) struct Compare {
 
 /// Cells of a side that an error names.
 const MOST_CELLS: usize = 3;
-
-/// First line of the Markdown. Shown by nobody.
-const MARK: &str = "<!-- sparkbench compare -->";
 
 /// One side as typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -185,7 +182,7 @@ pub(crate) fn run(args: &Compare, talk: &Talk) -> Result<Outcome, Error> {
         terminal(&shown, decision, talk)
     })?;
     if let Some(file) = &args.markdown {
-        archive::write_atomic(file, markdown(&shown, &names, analysis).as_bytes())?;
+        archive::write_atomic(file, markdown::draw(&shown, &names, decision, analysis).as_bytes())?;
     }
     if let Some(file) = &args.junit {
         let refuses = |c: &Comparison| c.primary && is_beyond(c);
@@ -379,59 +376,6 @@ fn terminal(shown: &[&Comparison], decision: Outcome, talk: &Talk) -> String {
 
 fn is_open(c: &Comparison) -> bool {
     matches!(c.verdict.kind, VerdictKind::Inconclusive | VerdictKind::NotComparable)
-}
-
-fn markdown(shown: &[&Comparison], names: &(String, String), analysis: &Analysis) -> String {
-    // By its first line a workflow finds the comment that it made before, and changes it in place of adding another.
-    let mut text = format!("{MARK}\n### {} against {}\n\n", escape(&names.1), escape(&names.0));
-    let worst = match gate(shown) {
-        Outcome::Refused => "**Worse beyond the margin.**",
-        Outcome::Undecided => "**Undecided.**",
-        Outcome::Done => "**No regression beyond the margin.**",
-    };
-    text.push_str(worst);
-    text.push_str("\n\n<details><summary>Verdicts</summary>\n\n| model | workload | metric | verdict | in words |\n|---|---|---|---|---|\n");
-    for c in shown {
-        text.push_str(&format!(
-            "| {} | {} | {} | {} | {} |\n",
-            escape(&c.model),
-            escape(&c.workload),
-            escape(&c.label),
-            c.verdict.word(),
-            escape(&c.verdict.said)
-        ));
-    }
-    text.push_str("\n</details>\n\n");
-    text.push_str(&essentials(analysis));
-    text.push_str(&format!("sparkbench {}, seed {}\n", analysis.tool.version, analysis.settings.seed));
-    text
-}
-
-/// Decode and memory of both sides, an empty cell with its reason.
-fn essentials(analysis: &Analysis) -> String {
-    let rows: Vec<&Essential> = analysis.campaigns.iter().flat_map(|campaign| &campaign.essentials).collect();
-    let Some(first) = rows.first() else { return String::new() };
-    let mut text = String::from("<details><summary>Decode and memory</summary>\n\n| model | workload | environment |");
-    first.cells.iter().for_each(|c| text.push_str(&format!(" {} ({}) |", escape(&c.label), escape(c.unit))));
-    text.push_str(&format!("\n|---|---|---|{}\n", "---|".repeat(first.cells.len())));
-    for row in rows {
-        text.push_str(&format!(
-            "| {} | {} | {} |",
-            escape(&row.model),
-            escape(&row.workload),
-            escape(&row.environment)
-        ));
-        for c in &row.cells {
-            let figure = match (c.mean, &c.empty) {
-                (Some(mean), None) => format!("{}, n = {}", significant(mean, 5), c.n),
-                (_, why) => why.clone().unwrap_or_default(),
-            };
-            text.push_str(&format!(" {} |", escape(&figure)));
-        }
-        text.push('\n');
-    }
-    text.push_str("\n</details>\n\n");
-    text
 }
 
 #[cfg(test)]

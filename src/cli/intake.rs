@@ -193,12 +193,12 @@ fn asked(mut judged: Judged, judging: &Judging, scrubbed: Option<Scrubbed>) -> J
 
 /// What was read and judged before, for a program that stays.
 #[derive(Debug, Default)]
-pub(crate) struct Memory {
+pub(crate) struct IntakeMemory {
     files: ingest::Memory,
     judged: verdict::Memory,
 }
 
-impl Memory {
+impl IntakeMemory {
     /// Reads what was discovered, as [`runs_of`] does, and only those files that have changed. What is left out is in the inputs.
     ///
     /// # Errors

@@ -13,6 +13,7 @@ mod plan;
 mod points;
 mod ranks;
 mod read;
+mod scratch;
 #[cfg(feature = "page")]
 mod sheet;
 
@@ -24,6 +25,7 @@ use self::args::LoadArgs;
 use self::live::ProgressReporter;
 use self::outputs::Outputs;
 use self::points::Points;
+use self::scratch::Scratch;
 use super::outcome::Outcome;
 use super::talk::Talk;
 use sparkbench_host::Host;
@@ -138,32 +140,6 @@ fn load(args: &Load, plan: &plan::Loads, host: &Arc<dyn Host>, talk: &Talk) -> R
     };
     points.finish(broken, plan.seeks_limits())?;
     Ok(Outcome::Done)
-}
-
-/// The raw files of a load that is not archived: gone with it.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> Result<Self, Error> {
-        let path = std::env::temp_dir().join(format!(
-            "sparkbench-load-{}-{:x}",
-            std::process::id(),
-            sparkbench_host::net::now()
-        ));
-        let failed = |cause| {
-            Error::archive(format!("cannot create '{}'", path.display()))
-                .hint("set TMPDIR to a folder with free space, or archive the load with --archive DIR")
-                .because(cause)
-        };
-        std::fs::create_dir_all(&path).map_err(failed)?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 /// What was measured, in full: a single load, or each of several where that is asked for. What a search found.

@@ -52,7 +52,7 @@ pub(super) fn read(found: &Discovery, runs: &[RunReport], scrubbed: Option<&Scru
 
 /// Texts as they are published, by path, each with what it was read for.
 #[derive(Debug, Default)]
-pub(super) struct Memory(BTreeMap<String, (Reason, Option<Arc<RawText>>, Tally)>);
+pub(super) struct LogMemory(BTreeMap<String, (Reason, Option<Arc<RawText>>, Tally)>);
 
 /// A text with what was replaced in it, and the path and the reason under which it is kept. Without these where nothing tells whether the
 /// file has changed.
@@ -61,7 +61,7 @@ type Looked = (Option<(String, Reason)>, Option<Arc<RawText>>, Tally);
 /// Hash of the file, run, what figures name in it, room, and what is a name, which depends on all runs.
 type Reason = (String, String, Named, usize, String);
 
-impl Memory {
+impl LogMemory {
     /// As [`read`], and reads only what is new. `inputs` tell the hashes of the files.
     pub(super) fn read(
         &mut self,

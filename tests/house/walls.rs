@@ -88,7 +88,7 @@ const HOMES: &[(&str, &[&str])] = &[
             // The exit code of the program.
             "src/cli/mod.rs",
             // The own number alone: in the name of a file written aside or of a folder, and in the lock. Nothing is started.
-            "src/cli/load.rs",
+            "src/cli/load/scratch.rs",
             "crates/archive/src/write.rs",
             "crates/archive/src/writer/open.rs",
             "crates/archive/src/site.rs",

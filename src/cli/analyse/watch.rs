@@ -136,8 +136,8 @@ fn settled(mut state: State, args: &Analyse, stop: &AtomicBool) -> State {
 struct Watch<'a> {
     args: &'a Analyse,
     talk: &'a Talk,
-    intake: intake::Memory,
-    logs: logs::Memory,
+    intake: intake::IntakeMemory,
+    logs: logs::LogMemory,
     pages: page::Memory,
     written: Written,
     /// Where the site will stand, and the versions that stood there before: what comes and goes while this watches is no version to keep.
@@ -159,8 +159,8 @@ impl<'a> Watch<'a> {
         Self {
             args,
             talk,
-            intake: intake::Memory::default(),
-            logs: logs::Memory::default(),
+            intake: intake::IntakeMemory::default(),
+            logs: logs::LogMemory::default(),
             pages: page::Memory::default(),
             written: Written::default(),
             publication,

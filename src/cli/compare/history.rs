@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::MARK;
+use super::markdown::MARK;
 use crate::cli::outcome::Outcome;
 use crate::cli::series::{Following, Source, sources};
 use crate::cli::talk::Talk;
@@ -25,7 +25,7 @@ const LISTED: usize = 4;
 
 /// What came of it.
 #[derive(Debug, Serialize)]
-pub(super) struct Judged {
+pub(super) struct NewestVerdicts {
     schema: &'static str,
     /// `passed`, `regression` or `undecided`: exit codes 0, 1 and 6.
     gate: &'static str,
@@ -48,7 +48,7 @@ struct LeftOut {
 ///
 /// # Errors
 /// No series in any path.
-pub(super) fn judge(paths: &[PathBuf], asked: &Following, talk: &Talk) -> Result<Judged, Error> {
+pub(super) fn judge(paths: &[PathBuf], asked: &Following, talk: &Talk) -> Result<NewestVerdicts, Error> {
     let sources = of_newest(sources(paths, asked, talk)?);
     let (mut verdicts, mut left_out) = (Vec::new(), Vec::new());
     for source in &sources {
@@ -75,7 +75,7 @@ pub(super) fn judge(paths: &[PathBuf], asked: &Following, talk: &Talk) -> Result
     } else {
         (Outcome::Done, "passed")
     };
-    Ok(Judged { schema: SCHEMA, gate, verdicts, left_out, decision })
+    Ok(NewestVerdicts { schema: SCHEMA, gate, verdicts, left_out, decision })
 }
 
 /// Series of campaigns whose last point is the newest campaign. A cell that it did not measure has nothing new. Tables have one newest row.
@@ -89,7 +89,7 @@ fn of_newest(sources: Vec<Source>) -> Vec<Source> {
     sources.into_iter().filter(own).collect()
 }
 
-impl Judged {
+impl NewestVerdicts {
     /// The decision of the gate.
     pub(super) const fn decision(&self) -> Outcome {
         self.decision

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::Scratch;
 use super::args::LoadArgs;
 use super::plan::Loads;
+use super::scratch::Scratch;
 use crate::cli::talk::Talk;
 use sparkbench_host::{Host, Question};
 use sparkbench_load::ranks::Ranks;
