@@ -1,15 +1,17 @@
 //! `sparkbench analyse`: archives in, a site out.
 
+mod constants;
+mod downloads;
+mod logs;
+mod versions;
 mod watch;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::outcome::Outcome;
-use super::constants::constants;
-use super::downloads;
+use self::constants::constants;
 use super::intake::{self, Judged, Judging};
-use super::logs;
+use super::outcome::Outcome;
 use super::privacy;
 use super::talk::Talk;
 use sparkbench_archive::site::SiteLock;

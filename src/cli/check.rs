@@ -3,6 +3,8 @@
 //! In:  nothing, or a suite.  Out: a table on standard output, or JSON; exit code 3 when something refuses.
 //! Not here: the gates themselves (see `run::gates`), what an environment needs (see `env`).
 
+mod findings;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -10,10 +12,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::talk::Talk;
 use super::outcome::Outcome;
 use super::stdout::print;
-use super::{findings, suite};
+use super::suite;
+use super::talk::Talk;
 use sparkbench_collect::env::Environment;
 use sparkbench_collect::run::Watcher;
 use sparkbench_collect::run::campaign::archive_id;

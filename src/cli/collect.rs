@@ -3,15 +3,18 @@
 //! In:  a suite file.  Out: an archive; the plan on standard output with `--dry-run`.
 //! Not here: how a run is done (see `run`).
 
+#[cfg(feature = "analyse")]
+mod looks;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use indicatif::ProgressBar;
 
-use super::talk::Talk;
 use super::outcome::Outcome;
 use super::stdout::print;
 use super::suite;
+use super::talk::Talk;
 use sparkbench_archive::shown;
 use sparkbench_collect::run::campaign::{self, Options, Summary};
 use sparkbench_collect::run::experiment::Experiment;
@@ -87,7 +90,7 @@ pub(crate) fn run(args: &Collect, talk: &Talk) -> Result<Outcome, Error> {
 /// Who judges the figures at the looks of a campaign that stops when it is decided. A build without the analysis has nobody.
 fn judge() -> Option<&'static dyn Judge> {
     #[cfg(feature = "analyse")]
-    return Some(&super::looks::Analyst);
+    return Some(&looks::Analyst);
     #[cfg(not(feature = "analyse"))]
     None
 }

@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::intake::{self, Judging};
-use super::talk::Talk;
 use super::outcome::Outcome;
 use super::series::Following;
 use super::stdout::print;
+use super::talk::Talk;
 use sparkbench_archive as archive;
 use sparkbench_ingest::history::TIME_COLUMN;
 use sparkbench_ingest::{self as ingest, Intake};

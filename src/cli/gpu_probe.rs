@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::talk::Talk;
 use super::outcome::Outcome;
 use super::stdout::print;
+use super::talk::Talk;
 use sparkbench_archive as archive;
 use sparkbench_collect::workload::gpu_probe::plan::{ITERATIONS, MOST_ITERATIONS, MOST_SIZE};
 use sparkbench_collect::workload::gpu_probe::{ProbeContext, ProbePlan, Report, probe};

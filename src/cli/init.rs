@@ -5,9 +5,9 @@
 
 use std::path::PathBuf;
 
-use super::talk::Talk;
 use super::outcome::Outcome;
 use super::stdout::print;
+use super::talk::Talk;
 use sparkbench_archive::write_atomic;
 use sparkbench_plan::starter;
 use sparkbench_text::error::Error;

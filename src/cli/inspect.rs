@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::talk::Talk;
 use super::outcome::Outcome;
 use super::stdout::print;
+use super::talk::Talk;
 use sparkbench_ingest::{self as ingest, List, Look, PartialRun, Record};
 use sparkbench_model::{CustomMetric, Extra, Origin, Setup};
 use sparkbench_text::error::Error;

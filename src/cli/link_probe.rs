@@ -8,9 +8,9 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::nodes::{Machines, link_words};
-use super::talk::Talk;
 use super::outcome::Outcome;
 use super::stdout::print;
+use super::talk::Talk;
 use sparkbench_collect::run::nodes::here::about;
 use sparkbench_collect::run::nodes::link::{Settings, Way, probe};
 use sparkbench_collect::run::nodes::nccl::{self, Nccl};

@@ -14,12 +14,6 @@ pub(crate) mod collect;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 #[cfg(feature = "analyse")]
 pub(crate) mod compare;
-#[cfg(feature = "analyse")]
-mod constants;
-#[cfg(feature = "analyse")]
-mod downloads;
-#[cfg(all(feature = "collect", target_os = "linux"))]
-mod findings;
 pub(crate) mod formats;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 pub(crate) mod gpu_probe;
@@ -39,10 +33,6 @@ pub(crate) mod load;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 pub(crate) mod load_chat;
 #[cfg(feature = "analyse")]
-mod logs;
-#[cfg(all(feature = "analyse", feature = "collect", target_os = "linux"))]
-mod looks;
-#[cfg(feature = "analyse")]
 pub(crate) mod metrics;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 pub(crate) mod mock;
@@ -54,8 +44,6 @@ mod outcome;
 #[cfg(feature = "analyse")]
 pub(crate) mod privacy;
 #[cfg(feature = "analyse")]
-mod recompute;
-#[cfg(feature = "analyse")]
 mod series;
 pub(crate) mod shell;
 pub(crate) mod stats;
@@ -65,8 +53,6 @@ mod stdout;
 pub(crate) mod suite;
 pub(crate) mod talk;
 pub(crate) mod verify;
-#[cfg(feature = "analyse")]
-mod versions;
 
 use std::process::ExitCode;
 

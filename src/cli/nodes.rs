@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::talk::Talk;
 use super::outcome::Outcome;
 use super::stdout::print;
+use super::talk::Talk;
 use sparkbench_collect::run::nodes::about::Range;
 use sparkbench_collect::run::nodes::{About, Asked, Entry, Link, Node, ask_all, here, list, source};
 use sparkbench_host::Host;

@@ -11,9 +11,9 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::talk::Talk;
 use super::outcome::Outcome;
 use super::stdout::print;
+use super::talk::Talk;
 use gather::Gatherer;
 use sparkbench_model::Instant;
 use sparkbench_text::error::Error;

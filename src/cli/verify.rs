@@ -1,5 +1,8 @@
 //! `sparkbench verify`: every byte of archives or a site against the hashes that were written down of it.
 
+#[cfg(feature = "analyse")]
+mod recompute;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -144,12 +147,12 @@ fn again(args: &Verify, talk: &Talk, verified: &mut Verified) {
     }
     #[cfg(feature = "analyse")]
     {
-        let given = super::recompute::Given {
+        let given = recompute::Given {
             labels: args.labels.as_deref(),
             metrics: args.metrics.as_deref(),
             facts: args.facts.as_deref(),
         };
-        match super::recompute::recompute(&args.path, &args.archive, &given, talk) {
+        match recompute::recompute(&args.path, &args.archive, &given, talk) {
             Ok(recomputed) => {
                 verified.flaws.extend(recomputed.flaws);
                 verified.notes.extend(recomputed.notes);

@@ -13,10 +13,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
+use super::{Analyse, begin, beside, downloads, extras, logs, open, summarise, tell_others};
+use crate::cli::intake;
 use crate::cli::outcome::Outcome;
 use crate::cli::talk::Talk;
-use crate::cli::{downloads, intake, logs};
-use super::{Analyse, begin, beside, extras, open, summarise, tell_others};
 use sparkbench_archive::{self as archive, Discovery, Found};
 use sparkbench_site::page::{self, Extras, HashedPage, Publication, Written};
 use sparkbench_text::error::Error;

@@ -12,12 +12,7 @@ use sparkbench_verdict::report::{Analysis, Comparison, Essential};
 pub(super) const MARK: &str = "<!-- sparkbench compare -->";
 
 /// The decision, each verdict as a row, then decode and memory.
-pub(super) fn draw(
-    shown: &[&Comparison],
-    names: &(String, String),
-    gate: Outcome,
-    analysis: &Analysis,
-) -> String {
+pub(super) fn draw(shown: &[&Comparison], names: &(String, String), gate: Outcome, analysis: &Analysis) -> String {
     // By its first line a workflow finds the comment that it made before, and changes it in place of adding another.
     let mut text = format!("{MARK}\n### {} against {}\n\n", escape(&names.1), escape(&names.0));
     let worst = match gate {

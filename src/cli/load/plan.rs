@@ -10,9 +10,9 @@ use std::sync::atomic::AtomicBool;
 use toml::{Table, Value};
 
 use super::args::{LoadArgs, Matrix};
-use crate::cli::talk::Talk;
 use crate::cli::outcome::Outcome;
 use crate::cli::stdout::print;
+use crate::cli::talk::Talk;
 use sparkbench_host::Host;
 use sparkbench_load::matrix::{self, Preset};
 use sparkbench_load::plan::{Plan, PlanInput};

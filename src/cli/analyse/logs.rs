@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
-use super::privacy::{self, Scrubbed};
+use crate::cli::privacy::{self, Scrubbed};
 use sparkbench_archive::manifest::RUN_FILE;
 use sparkbench_archive::{Discovery, HEAD_BYTES, Tally};
 use sparkbench_ingest::raw::{self, Named};

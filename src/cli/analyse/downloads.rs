@@ -6,8 +6,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::intake::Judged;
-use super::{privacy, versions};
+use super::versions;
+use crate::cli::intake::Judged;
+use crate::cli::privacy;
 use sparkbench_frame as frame;
 use sparkbench_site::page::{self, HashedPage, Page};
 use sparkbench_text::error::Error;

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use clap::ColorChoice;
 
-use super::intake::{self, Judging};
-use super::talk::Talk;
+use crate::cli::intake::{self, Judging};
+use crate::cli::talk::Talk;
 use sparkbench_collect::run::{Judge, Look, LookResult};
 use sparkbench_model::{Campaign, Metric};
 use sparkbench_text::error::Error;

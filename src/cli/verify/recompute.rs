@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::intake::{self, Judging};
-use super::talk::Talk;
+use crate::cli::intake::{self, Judging};
+use crate::cli::talk::Talk;
 use sparkbench_archive::verify::{Kind, Mismatch};
 use sparkbench_site::page;
 use sparkbench_text::error::Error;

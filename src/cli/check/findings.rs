@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 
-use super::talk::wrap;
+use crate::cli::talk::wrap;
 use sparkbench_model::{Finding, Level};
 
 /// Narrowest column of a reading. Below it every part gets a line of its own.
