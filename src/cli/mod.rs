@@ -14,6 +14,7 @@ pub(crate) mod collect;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 #[cfg(feature = "analyse")]
 pub(crate) mod compare;
+pub(crate) mod completions;
 pub(crate) mod formats;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 pub(crate) mod gpu_probe;
@@ -32,6 +33,7 @@ pub(crate) mod link_probe;
 pub(crate) mod load;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 pub(crate) mod load_chat;
+pub(crate) mod man;
 #[cfg(feature = "analyse")]
 pub(crate) mod metrics;
 #[cfg(all(feature = "collect", target_os = "linux"))]
@@ -45,7 +47,6 @@ mod outcome;
 pub(crate) mod privacy;
 #[cfg(feature = "analyse")]
 mod series;
-pub(crate) mod shell;
 pub(crate) mod stats;
 pub(crate) mod status;
 mod stdout;
@@ -122,8 +123,8 @@ enum Verb {
     LinkProbe(link_probe::LinkProbe),
     #[cfg(all(feature = "collect", target_os = "linux"))]
     Node(node::Node),
-    Completions(shell::Completions),
-    Man(shell::Man),
+    Completions(completions::Completions),
+    Man(man::Man),
     #[cfg(all(feature = "collect", target_os = "linux"))]
     #[command(hide = true)]
     Guard(guard::Guard),
@@ -167,8 +168,8 @@ pub fn main() -> ExitCode {
         Verb::LinkProbe(args) => link_probe::run(args, &talk),
         #[cfg(all(feature = "collect", target_os = "linux"))]
         Verb::Node(args) => node::run(args),
-        Verb::Completions(args) => shell::completions(args, &mut Cli::command()).map(|()| Outcome::Done),
-        Verb::Man(args) => shell::man(args, Cli::command(), &talk).map(|()| Outcome::Done),
+        Verb::Completions(args) => completions::run(args, &mut Cli::command()).map(|()| Outcome::Done),
+        Verb::Man(args) => man::run(args, Cli::command(), &talk).map(|()| Outcome::Done),
         Verb::Verify(args) => verify::run(args, &talk).map(|()| Outcome::Done),
         Verb::Status(args) => status::run(args, &talk),
     };

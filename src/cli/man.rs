@@ -1,27 +1,14 @@
-//! `sparkbench completions` and `sparkbench man`: what a shell and `man` know of this program.
+//! `sparkbench man`: pages for `man`.
 //!
-//! In:  the command line itself.  Out: a script for a shell, pages for `man`.
+//! In:  the command line itself.  Out: a page for each verb.
 //! Not here: the words, which are those of the help.
 
 use std::path::PathBuf;
 
 use clap::Command;
-use clap_complete::Shell;
 
-use super::stdout::print;
 use super::talk::Talk;
 use sparkbench_text::error::Error;
-
-/// Print a script that completes verbs and options in your shell
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  \
-    sparkbench completions bash > ~/.local/share/bash-completion/completions/sparkbench\n  \
-    sparkbench completions zsh > ~/.zfunc/_sparkbench\n  \
-    sparkbench completions fish > ~/.config/fish/completions/sparkbench.fish")]
-pub(crate) struct Completions {
-    /// Shell to write the script for
-    shell: Shell,
-}
 
 /// Write a manual page for each verb
 #[derive(Debug, clap::Args)]
@@ -32,21 +19,11 @@ pub(crate) struct Man {
     folder: PathBuf,
 }
 
-/// Prints the script.
-///
-/// # Errors
-/// When standard output cannot be written.
-pub(crate) fn completions(args: &Completions, command: &mut Command) -> Result<(), Error> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, command, "sparkbench", &mut script);
-    print(&String::from_utf8_lossy(&script))
-}
-
 /// Writes `sparkbench.1` and a page for each verb that the help lists.
 ///
 /// # Errors
 /// When the folder or a page cannot be written.
-pub(crate) fn man(args: &Man, mut command: Command, talk: &Talk) -> Result<(), Error> {
+pub(crate) fn run(args: &Man, mut command: Command, talk: &Talk) -> Result<(), Error> {
     let folder = args.folder.display();
     let failed = |cause| Error::archive(format!("cannot write manual pages to '{folder}'")).because(cause);
     std::fs::create_dir_all(&args.folder).map_err(failed)?;
