@@ -172,7 +172,7 @@ pub(super) fn expect_plain(kind: FileType) -> io::Result<()> {
 /// `InvalidData` for what is no plain file, with what it is. Other errors of the file system.
 pub fn open_plain(path: &Path) -> io::Result<File> {
     // Asked first, because opening a device can do something to it.
-    expect_plain(fs::metadata(path).map_err(no_loop)?.file_type())?;
+    expect_plain(fs::metadata(path).map_err(|cause| of_link(path, cause))?.file_type())?;
     let mut options = OpenOptions::new();
     never_waits(options.read(true));
     let file = options.open(path)?;
@@ -181,16 +181,28 @@ pub fn open_plain(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// A link that leads to itself is no file, as other links to nothing plain.
-fn no_loop(cause: io::Error) -> io::Error {
-    #[cfg(target_os = "linux")]
-    {
-        use nix::errno::Errno;
-        if cause.raw_os_error().map(Errno::from_raw) == Some(Errno::ELOOP) {
-            return io::Error::new(io::ErrorKind::InvalidData, "it is a link that leads to itself, not a file");
+/// A link that leads to nothing or to itself is no file, as other links to nothing plain.
+fn of_link(path: &Path, cause: io::Error) -> io::Error {
+    let what = match fs::read_link(path) {
+        Ok(_) if is_loop(&cause) => "a link that leads to itself".to_owned(),
+        Ok(to) if cause.kind() == io::ErrorKind::NotFound => {
+            format!("a link to '{}', which does not exist", shown(&to))
         }
-    }
-    cause
+        _ => return cause,
+    };
+    io::Error::new(io::ErrorKind::InvalidData, format!("it is {what}, not a file"))
+}
+
+#[cfg(target_os = "linux")]
+fn is_loop(cause: &io::Error) -> bool {
+    use nix::errno::Errno;
+    cause.raw_os_error().map(Errno::from_raw) == Some(Errno::ELOOP)
+}
+
+/// Other systems have another number for it, or none.
+#[cfg(not(target_os = "linux"))]
+fn is_loop(_cause: &io::Error) -> bool {
+    false
 }
 
 /// An open that does not wait for the other end of a pipe. For plain files it changes nothing.
@@ -202,6 +214,29 @@ pub(super) fn never_waits(options: &mut OpenOptions) {
     }
     #[cfg(not(target_os = "linux"))]
     let _ = options;
+}
+
+/// Opens a pipe or a device for writing. A pipe that nobody reads is not waited for. Writes to one that is read wait as usual.
+///
+/// # Errors
+/// `NotConnected` for a pipe that nobody reads. Other errors of the file system.
+pub(super) fn open_special(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    never_waits(options.write(true));
+    let file = options.open(path);
+    #[cfg(target_os = "linux")]
+    {
+        use nix::errno::Errno;
+        use nix::fcntl::{F_GETFL, F_SETFL, OFlag, fcntl};
+        if file.as_ref().is_err_and(|cause| cause.raw_os_error() == Some(Errno::ENXIO as i32)) {
+            return Err(io::Error::new(io::ErrorKind::NotConnected, "nothing reads from the other end of it"));
+        }
+        if let Ok(file) = &file {
+            let flags = OFlag::from_bits_retain(fcntl(file, F_GETFL)?) - OFlag::O_NONBLOCK;
+            fcntl(file, F_SETFL(flags))?;
+        }
+    }
+    file
 }
 
 /// The bytes of a file of an archive.

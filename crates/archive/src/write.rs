@@ -7,6 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use super::disk::open_special;
 use super::shown;
 use sparkbench_text::error::Error;
 
@@ -24,7 +25,10 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let behind = fs::canonicalize(path).ok();
     let path = behind.as_deref().unwrap_or(path);
     if fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
-        return File::options().write(true).open(path).and_then(|mut file| file.write_all(bytes)).map_err(failed);
+        return open_special(path).and_then(|mut file| file.write_all(bytes)).map_err(|cause| match cause.kind() {
+            io::ErrorKind::NotConnected => failed(cause).hint("start what reads it first, or give the name of a file"),
+            _ => failed(cause),
+        });
     }
     let Some(name) = path.file_name() else {
         return Err(Error::archive(format!("cannot write '{}'", shown(path))).detail("it names no file"));
@@ -78,5 +82,23 @@ mod tests {
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert!(fs::symlink_metadata(&nowhere).unwrap().is_symlink());
         assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_pipe_that_nobody_reads_is_refused_and_one_that_is_read_gets_every_byte() {
+        use std::io::Read as _;
+        let folder = sparkbench_testing::Folder::new("write-pipe");
+        let pipe = folder.join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let error = write_atomic(&pipe, b"one").unwrap_err();
+        assert!(error.to_string().contains("nothing reads from the other end of it"), "{error}");
+        // Opened for both, it is open at once. More than a pipe holds.
+        let mut reader = File::options().read(true).write(true).open(&pipe).unwrap();
+        let bytes = vec![7; 1 << 20];
+        let mut read = vec![0; bytes.len()];
+        let reading = std::thread::spawn(move || reader.read_exact(&mut read).map(|()| read));
+        write_atomic(&pipe, &bytes).unwrap();
+        assert!(reading.join().unwrap().unwrap() == bytes);
     }
 }
