@@ -250,10 +250,14 @@ fn of_runs(runs: &Runs) -> String {
         (runs.failed, "failed"),
         (runs.skipped, "skipped"),
         (runs.lost, "lost"),
-        (runs.left, "left"),
+        (runs.left.unwrap_or(0), "left"),
         (runs.interrupted, "interrupted"),
     ];
-    let mut text = format!("{} of {} planned runs done", runs.finished, runs.planned);
+    let mut text = match (runs.finished, runs.planned) {
+        (done, Some(planned)) => format!("{done} of {planned} planned runs done"),
+        (1, None) => "1 run done, its plan cannot be read".to_owned(),
+        (done, None) => format!("{done} runs done, their plan cannot be read"),
+    };
     for (n, word) in parts.iter().filter(|(n, _)| *n > 0) {
         let _ = write!(text, ", {n} {word}");
     }

@@ -71,8 +71,8 @@ impl Gatherer {
             return Err(Error::archive(format!("'{}' is not a folder", shown(folder)))
                 .hint("give the folder that `sparkbench collect` writes, such as archive/smoke"));
         }
-        // A pipe in its place is told by whoever reads it.
-        if !folder.join(CAMPAIGN_FILE).exists() {
+        // A pipe or a link to nothing in its place is told by whoever reads it.
+        if folder.join(CAMPAIGN_FILE).symlink_metadata().is_err() {
             let error = Error::archive(format!("'{}' is not the archive of a campaign", shown(folder)))
                 .detail(format!("it has no {CAMPAIGN_FILE}"));
             return Err(match archives_in(folder).first() {

@@ -229,3 +229,58 @@ fn two_folders_that_look_alike_stay_two_and_each_stays_one() {
     assert_eq!(told, expected);
     assert!(found.files.iter().all(|file| found.get(&file.path) == Some(file)));
 }
+
+#[test]
+fn a_link_that_leads_nowhere_in_the_place_of_a_campaign_file_is_named_by_every_verb() {
+    for (to, what) in [("gone.json", "a link to 'gone.json'"), ("campaign.json", "a link")] {
+        let folder = Folder::new("archive-opens-nowhere");
+        let path = complete(folder.path());
+        fs::remove_file(path.join("campaign.json")).unwrap();
+        symlink(to, path.join("campaign.json")).unwrap();
+        let why = if to == "gone.json" { "which does not exist" } else { "a link that leads to itself" };
+        let status = run_in(folder.path(), &["status", "archive"], &[]).expect(5);
+        status.complains(&["campaign.json' is not the file that was written", why, "not a file", "try:"]);
+        let verified = run_in(folder.path(), &["verify", "archive"], &[]).expect(5);
+        let named: Vec<&str> = verified.out.lines().filter(|told| told.contains("  campaign.json  ")).collect();
+        assert!(matches!(named[..], [one] if one.contains(what)), "{to}:\n{}", verified.out);
+        // Alone in a folder it is still the rest of an archive.
+        let alone = Folder::new("archive-opens-nowhere-alone");
+        symlink(to, alone.path().join("campaign.json")).unwrap();
+        run_in(alone.path(), &["status", "."], &[]).expect(5).complains(&[why]);
+        assert!(run_in(alone.path(), &["verify", "."], &[]).expect(5).out.contains(what), "{to}");
+    }
+}
+
+#[test]
+fn runs_are_not_counted_against_a_plan_that_cannot_be_read() {
+    let folder = Folder::new("archive-opens-plan");
+    let path = complete(folder.path());
+    fs::remove_file(path.join("campaign.json")).unwrap();
+    let verified = run_in(folder.path(), &["verify", "archive", "--json"], &[]).expect(5);
+    verified.complains(&["2 runs done, their plan cannot be read, 1 failed, 1 interrupted"]);
+    assert!(!verified.err.contains("planned runs"), "{}", verified.err);
+    let said: serde_json::Value = serde_json::from_str(&verified.out).unwrap();
+    assert_eq!((&said["runs"]["planned"], &said["runs"]["left"]), (&serde_json::Value::Null, &serde_json::Value::Null));
+    // Nor are those of a folder in which one plan is lost.
+    let other = Folder::new("archive-opens-plan-other");
+    fs::rename(complete(other.path()), folder.path().join("second")).unwrap();
+    let verified = run_in(folder.path(), &["verify", "."], &[]).expect(5);
+    verified
+        .complains(&["a folder of 2 archives, 4 runs done", "./second: a sealed campaign, 2 of 3 planned runs done"]);
+}
+
+#[test]
+fn a_link_to_the_very_campaign_file_becomes_the_file_when_its_loss_is_accepted() {
+    let folder = Folder::new("archive-opens-very");
+    let path = complete(folder.path());
+    let (place, kept) = (path.join("campaign.json"), folder.path().join("kept.json"));
+    fs::rename(&place, &kept).unwrap();
+    symlink("../kept.json", &place).unwrap();
+    let whole = fs::read(&kept).unwrap();
+    let verified = run_in(folder.path(), &["verify", "archive"], &[]).expect(5);
+    verified.complains(&["--resume --accept-loss"]);
+    accept_and_end(&path).unwrap();
+    assert_eq!(expect_sealed(&path).lost.len(), 1);
+    assert!(fs::symlink_metadata(&place).unwrap().is_file());
+    assert_eq!((fs::read(&place).unwrap(), fs::read(&kept).unwrap()), (whole.clone(), whole));
+}

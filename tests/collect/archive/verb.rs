@@ -179,3 +179,17 @@ fn only_complete_runs_are_found_for_the_analysis() {
     folder.put("results/interrupted/runs.csv", "x");
     assert_eq!(sparkbench::archive::discover(&[folder.path().join("results")]).unwrap().files.len(), 1);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_site_whose_data_is_a_link_to_nothing_is_no_folder_without_archives() {
+    let folder = Folder::new("archive-verb-nowhere");
+    folder.put("site/index.html", "<p>");
+    for to in ["gone", "data"] {
+        let data = folder.path().join("site/data");
+        std::os::unix::fs::symlink(to, &data).unwrap();
+        let ending = verify(folder.path(), &["site"]).expect(5);
+        ending.complains(&["'site/data' leads nowhere", &format!("a link to '{to}'"), "try:"]);
+        fs::remove_file(data).unwrap();
+    }
+}

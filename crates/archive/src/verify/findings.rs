@@ -61,8 +61,8 @@ pub enum State {
 /// Runs of a campaign.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Runs {
-    /// Of the plan.
-    pub planned: u64,
+    /// Of the plan. Absent where it cannot be read.
+    pub planned: Option<u64>,
     /// Done.
     pub finished: u64,
     /// Failed, with their logs.
@@ -71,8 +71,8 @@ pub struct Runs {
     pub skipped: u64,
     /// Given up as lost and not measured again, because the campaign had ended.
     pub lost: u64,
-    /// Without an outcome.
-    pub left: u64,
+    /// Without an outcome. Absent without the plan.
+    pub left: Option<u64>,
     /// Folders of runs and other things that were begun and did not end.
     pub interrupted: u64,
 }

@@ -37,7 +37,16 @@ pub fn verify(folder: &Path, made_from: &[PathBuf], progressed: Progressed<'_>) 
             .hint("give the folder of an archive (campaign.json), of several archives, or of a site (data/SHA256SUMS)")
             .because(cause)
     })?;
-    let is_site = folder.join("data").is_dir() && (folder.join(SUMS).exists() || folder.join("index.html").exists());
+    let data = folder.join("data");
+    if let Ok(to) = std::fs::read_link(&data)
+        && !data.exists()
+        && !is_archive(folder)
+    {
+        return Err(Error::archive(format!("'{}' leads nowhere", shown(&data)))
+            .detail(format!("it is a link to '{}'", shown(&to)))
+            .hint("put the folder back that it leads to, or remove the link if this is no site"));
+    }
+    let is_site = data.is_dir() && (folder.join(SUMS).exists() || folder.join("index.html").exists());
     if !made_from.is_empty() && !is_site {
         return Err(Error::usage(format!("'{}' is not a site", shown(folder)))
             .hint("use --archive only with a site that was made from it"));

@@ -57,7 +57,7 @@ pub(super) fn verify(folder: &Path, progressed: Progressed<'_>) -> Result<Verifi
         verified.flaws.dedup();
         all.files += verified.files;
         all.bytes += verified.bytes;
-        all.runs = Some(verified.runs.into_iter().chain(all.runs).fold(Runs::default(), Runs::and));
+        all.runs = verified.runs.into_iter().chain(all.runs).reduce(Runs::and);
         all.flaws.extend(
             verified.flaws.iter().map(|flaw| Mismatch { path: format!("{path}/{}", flaw.path), ..flaw.clone() }),
         );
@@ -88,12 +88,12 @@ impl Runs {
     /// Runs of two archives together.
     fn and(self, other: Self) -> Self {
         Self {
-            planned: self.planned + other.planned,
+            planned: self.planned.zip(other.planned).map(|(one, more)| one + more),
             finished: self.finished + other.finished,
             failed: self.failed + other.failed,
             skipped: self.skipped + other.skipped,
             lost: self.lost + other.lost,
-            left: self.left + other.left,
+            left: self.left.zip(other.left).map(|(one, more)| one + more),
             interrupted: self.interrupted + other.interrupted,
         }
     }

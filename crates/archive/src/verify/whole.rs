@@ -46,13 +46,14 @@ impl Look<'_> {
         }
         let left: Vec<String> = self.progress.left(plan).into_iter().map(|run| run.id.clone()).collect();
         let count = |n: usize| n as u64;
+        let of_plan = |n: usize| campaign.map(|_| count(n));
         self.verified.runs = Some(Runs {
-            planned: count(plan.len()),
+            planned: of_plan(plan.len()),
             finished: count(self.progress.finished.len()),
             failed: count(self.progress.failed.len()),
             skipped: count(self.progress.not_needed()),
             lost: count(self.progress.lost_for_good()),
-            left: count(left.len()),
+            left: of_plan(left.len()),
             interrupted: self.progress.interrupted.values().map(|times| u64::from(*times)).sum(),
         });
         if self.progress.closed && campaign.is_some() {

@@ -250,6 +250,7 @@ impl Writer<'_> {
                     continue;
                 }
                 Part::Campaign => {
+                    self.keep_campaign(&place)?;
                     let file = |sha256: &str| FileHash { path: CAMPAIGN_FILE.into(), sha256: sha256.to_owned() };
                     left.push(file(&self.campaign_sha256));
                     journal::recorded_campaign(&entries).map(file).into_iter().collect()
@@ -271,6 +272,16 @@ impl Writer<'_> {
             }
         }
         self.move_away(&added)
+    }
+
+    /// Puts what a link in the place of `campaign.json` leads to there itself: a link in an archive verifies as little as it did before.
+    fn keep_campaign(&self, place: &Path) -> Result<(), Error> {
+        if !fs::symlink_metadata(place).is_ok_and(|meta| meta.is_symlink()) {
+            return Ok(());
+        }
+        disk::read_plain(place)
+            .and_then(|bytes| disk::put(&self.folder, CAMPAIGN_FILE, &bytes))
+            .map_err(|cause| self.failed("replace the link", place, cause))
     }
 
     /// Files of a run that do not fit, as they were recorded. Of one whose `run.json` does not fit, that file alone is known.
