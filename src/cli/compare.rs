@@ -5,14 +5,15 @@ mod machine;
 mod markdown;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 
 use super::intake::{self, Judging};
 use super::outcome::Outcome;
 use super::series::Following;
 use super::stdout::print;
 use super::talk::Talk;
-use sparkbench_archive as archive;
+use sparkbench_archive::{self as archive, FileName};
 use sparkbench_ingest::history::TIME_COLUMN;
 use sparkbench_ingest::{self as ingest, Intake};
 use sparkbench_model::{Altered, Campaign, Run};
@@ -38,10 +39,10 @@ use sparkbench_verdict::report::{Comparison, VerdictKind};
 pub(crate) struct Compare {
     /// Baseline: a folder or a file, or PATH#ENVIRONMENT
     #[arg(value_name = "BASE")]
-    base: String,
+    base: OsString,
     /// Candidate to judge: a folder or a file, or PATH#ENVIRONMENT
     #[arg(value_name = "CANDIDATE", required_unless_present = "against")]
-    candidate: Option<String>,
+    candidate: Option<OsString>,
     /// Compare the newest campaign of BASE with the last stable period before it. BASE may be anything that `sparkbench history` reads
     #[arg(long, value_name = "history", value_parser = ["history"], conflicts_with_all = ["candidate", "junit", "badge", "all"])]
     against: Option<String>,
@@ -75,23 +76,30 @@ struct Side {
 }
 
 impl Side {
-    fn parse(text: &str) -> Self {
-        Self::split(text, |path| Path::new(path).exists())
+    fn parse(typed: &OsStr) -> Self {
+        Self::split(typed.as_encoded_bytes(), |path| path_of(path).exists())
     }
 
     /// A `#` may stand in the name of a file or of an environment. So a path that exists as it stands is that, and otherwise the longest
     /// part before a `#` that exists. Where none does, the last `#` counts and the path is reported as missing.
-    fn split(text: &str, exists: impl Fn(&str) -> bool) -> Self {
-        let cuts = text.rmatch_indices('#').map(|(at, _)| (&text[..at], &text[at + 1..]));
+    fn split(typed: &[u8], exists: impl Fn(&[u8]) -> bool) -> Self {
+        let marks = (0..typed.len()).rev().filter(|at| typed[*at] == b'#');
+        // A path may be of any bytes. A name of an environment is text.
+        let cuts = marks.filter_map(|at| Some((&typed[..at], std::str::from_utf8(&typed[at + 1..]).ok()?)));
         let mut cuts = cuts.filter(|(path, environment)| !path.is_empty() && !environment.is_empty());
         let last = cuts.clone().next();
         match cuts.find(|(path, _)| exists(path)).or(last) {
-            Some((path, environment)) if !exists(text) => {
-                Self { path: PathBuf::from(path), environment: Some(environment.to_owned()) }
+            Some((path, environment)) if !exists(typed) => {
+                Self { path: path_of(path), environment: Some(environment.to_owned()) }
             }
-            _ => Self { path: PathBuf::from(text), environment: None },
+            _ => Self { path: path_of(typed), environment: None },
         }
     }
+}
+
+/// The path of these bytes.
+fn path_of(bytes: &[u8]) -> PathBuf {
+    PathBuf::new().join(FileName::new(bytes))
 }
 
 /// Takes out what both archives define under one name and mean differently: their figures are of two metrics.
@@ -124,7 +132,7 @@ pub(crate) fn run(args: &Compare, talk: &Talk) -> Result<Outcome, Error> {
     let names = if base.path == candidate.path {
         let names = (needed(&base, &runs.runs)?, needed(&candidate, &runs.runs)?);
         if names.0 == names.1 {
-            return Err(Error::usage(format!("'{}' is both BASE and CANDIDATE", args.base))
+            return Err(Error::usage(format!("'{}' is both BASE and CANDIDATE", archive::shown(args.base.as_ref())))
                 .hint("name another archive, or another environment of this one"));
         }
         only(&mut runs, |run| run.environment == names.0 || run.environment == names.1);
@@ -402,7 +410,7 @@ mod tests {
             ("a#b#", &["a"], side("a", Some("b#"))),
         ];
         for (text, there, expected) in cases {
-            let found = Side::split(text, |path| there.contains(&path));
+            let found = Side::split(text.as_bytes(), |path| there.iter().any(|one| one.as_bytes() == path));
             assert_eq!(found, *expected, "{text}, where there is {there:?}");
         }
     }

@@ -286,3 +286,26 @@ fn a_badge_shows_what_speaks_most_against_the_candidate() {
     let badge = fs::read_to_string(folder.path().join("b.svg")).unwrap();
     assert!(badge.contains("+8.0% (") && badge.contains("slower, worst of 2 comparisons"), "{badge}");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_arm_may_lie_at_a_path_that_is_not_utf8() {
+    use std::ffi::{OsStr, OsString};
+    use std::os::unix::ffi::OsStrExt as _;
+    let runs = table("native", "m", "e2e_latency_ms", 100.0, 0.5, 12);
+    let folder = put("compare-bytes", &runs, &runs);
+    let odd = OsStr::from_bytes(b"ma\xefn");
+    fs::rename(folder.path().join("main"), folder.path().join(odd)).unwrap();
+    let named = OsStr::from_bytes(b"ma\xefn#native");
+    for base in [odd, named] {
+        let arguments: Vec<OsString> = [OsStr::new("compare"), base, OsStr::new("branch")]
+            .into_iter()
+            .chain(FEW.map(OsStr::new))
+            .map(OsStr::to_owned)
+            .collect();
+        let ending = run_in(folder.path(), &arguments, &[]).expect(0);
+        assert!(ending.out.contains("equivalent"), "{}", ending.out);
+    }
+    let arguments = [OsStr::new("compare"), OsStr::from_bytes(b"ma\xefn#other"), OsStr::new("branch")];
+    run_in(folder.path(), &arguments, &[]).expect(2).complains(&["'ma\\xEFn' has no environment 'other'"]);
+}
