@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use super::stdout::print;
 use super::talk::Talk;
 use sparkbench_archive::given::refuse_endless;
+use sparkbench_archive::shown;
 use sparkbench_load::store::chunks::{Block, Ending, KINDS, Reader};
 use sparkbench_text::error::Error;
 
@@ -36,7 +37,7 @@ pub(crate) struct Chunks {
 /// When it cannot be read or is none of ours. A tear is said and is no error.
 pub(crate) fn run(args: &Chunks, talk: &Talk) -> Result<(), Error> {
     refuse_endless(&args.file)?;
-    let name = args.file.display();
+    let name = shown(&args.file);
     let file = File::open(&args.file).map_err(|cause| {
         Error::archive(format!("cannot open '{name}'"))
             .hint("give the file chunks.sbc of a run, in an archive of a load")

@@ -8,9 +8,10 @@ use std::path::PathBuf;
 use super::outcome::Outcome;
 use super::stdout::print;
 use super::talk::Talk;
-use sparkbench_archive::write_atomic;
+use sparkbench_archive::{shown, write_atomic};
 use sparkbench_plan::starter;
 use sparkbench_text::error::Error;
+use sparkbench_text::escape::shell;
 
 /// Write a commented starter suite, and a GitHub Pages workflow that publishes its results
 ///
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &Init, talk: &Talk) -> Result<Outcome, Error> {
     let there: Vec<String> = files
         .iter()
         .filter(|(path, _)| path.symlink_metadata().is_ok())
-        .map(|(path, _)| format!("'{}'", path.display()))
+        .map(|(path, _)| format!("'{}'", shown(path)))
         .collect();
     if !there.is_empty() && !args.force {
         let verb = if there.len() == 1 { "is" } else { "are" };
@@ -68,7 +69,7 @@ pub(crate) fn run(args: &Init, talk: &Talk) -> Result<Outcome, Error> {
     }
     for (path, text) in &files {
         write_atomic(path, text.as_bytes())?;
-        talk.say(&format!("wrote {}", path.display()));
+        talk.say(&format!("wrote {}", shown(path)));
     }
     if args.source.is_empty() {
         talk.say(&format!(
@@ -76,7 +77,7 @@ pub(crate) fn run(args: &Init, talk: &Talk) -> Result<Outcome, Error> {
         ));
     }
     let suite = args.folder.join(SUITE);
-    let suite = suite.strip_prefix(".").unwrap_or(&suite).display();
+    let suite = shell(suite.strip_prefix(".").unwrap_or(&suite));
     talk.say(&format!("next: fill in the path of a model in {suite}, then: sparkbench collect {suite} --dry-run"));
     Ok(Outcome::Done)
 }

@@ -356,7 +356,7 @@ fn hash_of(campaign: &str, runs: &[Run]) -> String {
 
 fn nothing_to_judge(paths: &[PathBuf], files: usize) -> Error {
     let stopped = paths.iter().find(|path| path.join(INTERRUPTED_FOLDER).is_dir());
-    let names: Vec<String> = paths.iter().map(|p| format!("'{}'", p.display())).collect();
+    let names: Vec<String> = paths.iter().map(|p| format!("'{}'", archive::shown(p))).collect();
     Error::archive(format!("no run found in {}", names.join(", ")))
         .detail(match files {
             1 => "1 file was read, and it holds no run".to_owned(),
@@ -365,7 +365,7 @@ fn nothing_to_judge(paths: &[PathBuf], files: usize) -> Error {
         .hint(match stopped {
             Some(path) => format!(
                 "'{}' holds only a run that was stopped. Measure again, into another folder, or continue a suite with --resume",
-                path.display()
+                archive::shown(path)
             ),
             None => "give a folder with campaigns of sparkbench (campaign.json and runs/), a table with one row per run \
                      (runs.csv), or results of another tool"

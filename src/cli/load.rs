@@ -28,6 +28,7 @@ use self::points::Points;
 use self::scratch::Scratch;
 use super::outcome::Outcome;
 use super::talk::Talk;
+use sparkbench_archive::shown;
 use sparkbench_host::Host;
 use sparkbench_host::machine::Machine;
 use sparkbench_load::secrets;
@@ -79,11 +80,8 @@ pub(crate) fn run(args: &Load, talk: &Talk) -> Result<Outcome, Error> {
     if let Some(folder) = &args.archive
         && let Some(inside) = args.outputs.files().into_iter().find(|path| path.starts_with(folder))
     {
-        return Err(Error::usage(format!(
-            "'{}' lies in the archive, which holds only its own files",
-            inside.display()
-        ))
-        .hint("write it beside the archive"));
+        return Err(Error::usage(format!("'{}' lies in the archive, which holds only its own files", shown(inside)))
+            .hint("write it beside the archive"));
     }
     let plan = plan::Loads::read(&args.load)?;
     let host: Arc<dyn Host> = Arc::new(Machine::new()?);
@@ -107,7 +105,7 @@ fn begin(args: &Load, plan: &plan::Loads, host: &Arc<dyn Host>, talk: &Talk) -> 
         return if place.is_some_and(|place| place.share.rank > 0) { Ok(Outcome::Done) } else { plan.print(talk) };
     }
     for path in args.outputs.files().into_iter().filter(|path| path.exists()) {
-        talk.say(&format!("'{}' exists and will be replaced", path.display()));
+        talk.say(&format!("'{}' exists and will be replaced", shown(path)));
     }
     let Some(place) = place else { return load(args, plan, host, talk) };
     let ranks = ranks::meet(&place, &args.load, host, talk)?;

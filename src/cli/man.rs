@@ -9,6 +9,7 @@ use clap::Command;
 
 use super::talk::Talk;
 use sparkbench_text::error::Error;
+use sparkbench_text::escape::{shell, shown};
 
 /// Write a manual page for each verb
 #[derive(Debug, clap::Args)]
@@ -24,8 +25,8 @@ pub(crate) struct Man {
 /// # Errors
 /// When the folder or a page cannot be written.
 pub(crate) fn run(args: &Man, mut command: Command, talk: &Talk) -> Result<(), Error> {
-    let folder = args.folder.display();
-    let failed = |cause| Error::archive(format!("cannot write manual pages to '{folder}'")).because(cause);
+    let failed =
+        |cause| Error::archive(format!("cannot write manual pages to '{}'", shown(&args.folder))).because(cause);
     std::fs::create_dir_all(&args.folder).map_err(failed)?;
     command.build();
     let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set() && verb.get_name() != "help");
@@ -40,6 +41,7 @@ pub(crate) fn run(args: &Man, mut command: Command, talk: &Talk) -> Result<(), E
         clap_mangen::Man::new(command.clone()).render(&mut page).map_err(failed)?;
         sparkbench_archive::write_atomic(&args.folder.join(format!("{name}.1")), &page)?;
     }
+    let folder = shell(&args.folder);
     talk.say(&format!("{} manual pages in {folder}, read one with: man {folder}/sparkbench.1", pages.len()));
     Ok(())
 }

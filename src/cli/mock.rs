@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use sparkbench_archive::write_atomic;
 use sparkbench_host::Host as _;
 use sparkbench_host::machine::Machine;
 use sparkbench_host::net::resolve;
@@ -133,10 +134,9 @@ pub(crate) fn run(args: &Mock, talk: &Talk) -> Result<(), Error> {
     let totals = running.finish()?.totals;
     talk.say(&said(&totals));
     if let Some(path) = &args.summary {
-        let failed = |cause| Error::archive(format!("cannot write '{}'", path.display())).because(cause);
         let text = serde_json::to_string_pretty(&totals)
             .map_err(|cause| Error::new(Kind::Archive, "cannot write the totals").because(cause))?;
-        std::fs::write(path, text + "\n").map_err(failed)?;
+        write_atomic(path, (text + "\n").as_bytes())?;
     }
     Ok(())
 }

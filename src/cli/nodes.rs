@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::outcome::Outcome;
 use super::stdout::print;
 use super::talk::Talk;
+use sparkbench_archive::{shown, write_atomic};
 use sparkbench_collect::run::nodes::about::Range;
 use sparkbench_collect::run::nodes::{About, Asked, Entry, Link, Node, ask_all, here, list, source};
 use sparkbench_host::Host;
@@ -192,9 +193,8 @@ fn write_hosts(path: &PathBuf, nodes: &[Node], fast: Option<&Range>, talk: &Talk
         Some(Entry { host, ..node.entry.clone() })
     });
     let reached: Vec<Entry> = reached.collect();
-    std::fs::write(path, list::written(&reached))
-        .map_err(|cause| Error::archive(format!("cannot write '{}'", path.display())).because(cause))?;
-    talk.say(&format!("{} machines written to {}", reached.len(), path.display()));
+    write_atomic(path, list::written(&reached).as_bytes())?;
+    talk.say(&format!("{} machines written to {}", reached.len(), shown(path)));
     Ok(())
 }
 

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use super::intake::{self, Judging, SEED};
 use super::talk::Talk;
 use sparkbench_archive::given::refuse_endless;
+use sparkbench_archive::shown;
 use sparkbench_ingest::history::{self, Folder, FoundSeries, SeriesFormat};
 use sparkbench_model::{Metric, TimeSeries};
 use sparkbench_text::error::Error;
@@ -71,7 +72,7 @@ pub(crate) fn sources(paths: &[PathBuf], asked: &Following, talk: &Talk) -> Resu
             archives.push(path.clone());
             continue;
         };
-        own.left_out.iter().for_each(|line| talk.warn(&format!("{}: {line}", path.display())));
+        own.left_out.iter().for_each(|line| talk.warn(&format!("{}: {line}", shown(path))));
         found.extend(own.series.into_iter().map(|series| {
             let margin_pct = margin_of(&series.metric, &margins);
             Source { series, margin_pct, one_machine: true }
@@ -86,7 +87,7 @@ pub(crate) fn sources(paths: &[PathBuf], asked: &Following, talk: &Talk) -> Resu
     }
     found.retain(|source| !source.series.points.is_empty());
     if found.is_empty() {
-        let names: Vec<String> = paths.iter().map(|path| format!("'{}'", path.display())).collect();
+        let names: Vec<String> = paths.iter().map(|path| format!("'{}'", shown(path))).collect();
         return Err(Error::archive(format!("no series over time in {}", names.join(", "))).hint(
             "give a folder in which several campaigns measured the same cell, or a CSV with a column 'time' (or --time-column NAME) \
              and one column per metric. Data of github-action-benchmark and result folders of airspeed velocity are read too",
@@ -101,7 +102,7 @@ fn foreign(path: &Path, time: &str) -> Result<Option<FoundSeries>, Error> {
         return Ok(if path.join("benchmarks.json").is_file() { history::folder(&folder(path)?) } else { None });
     }
     refuse_endless(path)?;
-    let fail = |cause| Error::archive(format!("cannot read '{}'", path.display())).because(cause);
+    let fail = |cause| Error::archive(format!("cannot read '{}'", shown(path))).because(cause);
     let mut file = File::open(path).map_err(fail)?;
     let mut bytes = Vec::new();
     file.by_ref().take(HEAD).read_to_end(&mut bytes).map_err(fail)?;
@@ -110,11 +111,11 @@ fn foreign(path: &Path, time: &str) -> Result<Option<FoundSeries>, Error> {
     };
     file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(fail)?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(Error::archive(format!("cannot read '{}'", path.display()))
+        return Err(Error::archive(format!("cannot read '{}'", shown(path)))
             .detail(format!("it holds more than {} MiB", MAX_BYTES >> 20)));
     }
     let named = |mut error: Error| {
-        error.what = format!("cannot read '{}': {}", path.display(), error.what);
+        error.what = format!("cannot read '{}': {}", shown(path), error.what);
         error
     };
     let text =
@@ -127,18 +128,18 @@ fn folder(path: &Path) -> Result<Folder, Error> {
     let mut files = Folder::new();
     let mut size = 0;
     for entry in walkdir::WalkDir::new(path).max_depth(2).sort_by_file_name() {
-        let fail = |cause| Error::archive(format!("cannot read '{}'", path.display())).because(cause);
+        let fail = |cause| Error::archive(format!("cannot read '{}'", shown(path))).because(cause);
         let entry = entry.map_err(|cause| fail(std::io::Error::other(cause)))?;
         if !entry.file_type().is_file() || entry.path().extension().is_none_or(|ending| ending != "json") {
             continue;
         }
         size += entry.metadata().map_or(0, |about| about.len());
         if size > MAX_BYTES {
-            return Err(Error::archive(format!("cannot read '{}'", path.display()))
+            return Err(Error::archive(format!("cannot read '{}'", shown(path)))
                 .detail(format!("its files hold more than {} MiB", MAX_BYTES >> 20)));
         }
         let text = std::fs::read_to_string(entry.path())
-            .map_err(|cause| Error::archive(format!("cannot read '{}'", entry.path().display())).because(cause))?;
+            .map_err(|cause| Error::archive(format!("cannot read '{}'", shown(entry.path()))).because(cause))?;
         let below = entry.path().strip_prefix(path).unwrap_or(entry.path());
         let parts: Vec<String> = below.iter().map(|part| part.to_string_lossy().into_owned()).collect();
         files.insert(parts.join("/"), text);

@@ -8,6 +8,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use sparkbench_archive::given::refuse_endless;
+use sparkbench_archive::shown;
 use sparkbench_collect::run::experiment::Experiment;
 use sparkbench_text::error::{Error, Kind};
 
@@ -19,7 +20,7 @@ const SUITE_LIMIT: u64 = 1 << 20;
 /// # Errors
 /// Of usage, when it cannot be read, is absurdly large, or has faults.
 pub(crate) fn load(path: &Path) -> Result<Experiment, Error> {
-    let name = path.display().to_string();
+    let name = shown(path);
     let failed = |cause| {
         Error::usage(format!("cannot read the suite '{name}'"))
             .hint("write a suite to start from with 'sparkbench init', or take one of those in suites/")

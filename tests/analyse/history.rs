@@ -195,3 +195,13 @@ fn campaigns_on_several_machines_have_one_answer() {
     let page = std::fs::read_to_string(folder.path().join("site/history/index.html")).unwrap();
     assert!(page.contains("The same question in several campaigns") && page.contains("One more campaign would lie in"));
 }
+
+#[test]
+fn a_control_character_in_a_name_is_shown_by_its_byte() {
+    let folder = Folder::new("history-control");
+    for arguments in [["history", "a\u{1b}[2J.csv"], ["analyse", "a\u{1b}[2J.csv"]] {
+        run_in(folder.path(), &arguments, &[]).expect(5).complains(&["'a\\x1B[2J.csv'"]);
+    }
+    folder.put("b\u{1b}.csv", "time\n");
+    run_in(folder.path(), &["history", "b\u{1b}.csv"], &[]).expect(5).complains(&["b\\x1B.csv"]);
+}

@@ -100,3 +100,17 @@ fn a_report_is_found_by_the_bytes_of_its_name() {
     let missing: Vec<&&str> = reasons.iter().filter(|reason| reason.contains("is not there")).collect();
     assert!(missing.len() == 1 && missing[0].contains("'work/lost\\x09.txt' is not there"), "{reasons:?}");
 }
+
+#[test]
+fn files_of_one_name_are_told_apart_by_a_number_before_the_ending() {
+    let folder = Folder::new("reading-one-name");
+    let paths = |name: &str| {
+        let of = |part: &str| folder.put(&format!("{name}-{part}/{name}"), TABLE);
+        let found = archive::discover(&[of("a"), of("b")]).unwrap();
+        found.files.into_iter().map(|file| file.path).collect::<Vec<_>>()
+    };
+    assert_eq!(paths("runs.csv"), ["runs-2.csv/runs.csv", "runs.csv/runs.csv"]);
+    assert_eq!(paths("runs.json.gz"), ["runs-2.json.gz/runs.json.gz", "runs.json.gz/runs.json.gz"]);
+    // What follows this dot says nothing of a format.
+    assert_eq!(paths("v1.2"), ["v1.2-2/v1.2", "v1.2/v1.2"]);
+}

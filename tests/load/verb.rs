@@ -786,3 +786,61 @@ fn answers_are_recounted_where_a_tokenizer_is_given() {
     assert!(notes.contains("tokens more in a prompt than were sent as text"), "{notes}");
     running.stop().unwrap();
 }
+
+/// An option is wrong, or its file says something else than it should: 2. The file cannot be read: 5.
+#[test]
+fn an_input_that_cannot_be_read_is_told_apart_from_one_that_says_something_else() {
+    let folder = Folder::new("load-inputs");
+    let running = mock::start(Settings::default()).unwrap();
+    let here = url(&running);
+    // An address that asks for certificates. Nothing is sent there.
+    let secure = "https://127.0.0.1:1".to_owned();
+    folder.put("wrong", "{\n");
+    std::fs::create_dir(folder.path().join("folder")).unwrap();
+    let absent = "no\u{1b}thing";
+    for (option, address) in [
+        ("--prompts", &here),
+        ("--trace", &here),
+        ("--input-file", &here),
+        ("--dataset-path", &here),
+        ("--tokenizer", &here),
+        ("--ca-file", &secure),
+    ] {
+        for (file, code) in [(absent, 5), ("folder", 5), ("wrong", 2)] {
+            let ending = run_in(folder.path(), &["load", "--url", address, option, file], &[]);
+            assert_eq!(ending.code, Some(code), "{option} {file:?}:\n{}", ending.err);
+            let named = if file == absent { "no\\x1Bthing" } else { file };
+            ending.complains(&[named]);
+        }
+    }
+    running.stop().unwrap();
+}
+
+#[test]
+fn a_pipe_that_nobody_reads_ends_a_load_with_an_error_and_those_of_a_shell_are_written() {
+    use nix::{sys::stat::Mode, unistd::mkfifo};
+    let folder = Folder::new("load-pipe");
+    mkfifo(&folder.path().join("pipe"), Mode::S_IRWXU).unwrap();
+    let running = mock::start(Settings::default()).unwrap();
+    let address = url(&running);
+    for option in ["--json", "--csv", "--markdown"] {
+        let arguments = ["load", "--url", &address, "--osl", "4", "--requests", "2", option, "pipe"];
+        let ending = run_in(folder.path(), &arguments, &[]).expect(5);
+        ending.complains(&["cannot write '", "nothing reads from the other end of it", "start what reads it first"]);
+        assert!(ending.out.contains("TTFT"), "the figures are printed: {}", ending.out);
+    }
+    for output in ["--json /dev/stdout | cat", "--json >(cat)", "--json /dev/stdout"] {
+        let script = format!("\"$1\" load --url {address} --osl 4 --requests 2 --quiet {output}");
+        fair_start();
+        let child = Command::new("bash")
+            .args(["-c", &script, "bash", env!("CARGO_BIN_EXE_sparkbench")])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("a shell starts");
+        let ending = Ending::of(child).expect(0);
+        assert!(ending.out.contains("\"completed\": 2"), "{output}: {}", ending.out);
+    }
+    running.stop().unwrap();
+}

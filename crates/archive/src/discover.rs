@@ -17,8 +17,9 @@ use walkdir::{DirEntry, WalkDir};
 
 use super::disk::open_plain;
 use super::manifest::{CAMPAIGN_FILE, INTERRUPTED_FOLDER, PREPARED_FOLDER, PROBES_FOLDER, RUN_FILE};
-use super::name::{FileName, shown, spelled};
+use super::name::{FileName, shown};
 use sparkbench_text::error::Error;
+use sparkbench_text::escape::spelled;
 
 /// Bytes of `data/analysis.json` that are read to tell a site of this program from a folder of that name.
 const MARKER_BYTES: u64 = 256;
@@ -267,11 +268,19 @@ fn name_of(path: &Path) -> String {
     named.unwrap_or_else(|| "input".to_owned())
 }
 
+/// Longest part of an ending: `parquet`.
+const LONGEST_ENDING: usize = 7;
+
+/// A name that nobody has taken: with a number before its ending, such as `.json.gz`. What `v1.2` ends in is none.
 fn unique(name: &str, taken: &mut BTreeSet<String>) -> String {
+    let is_ending = |part: &str| part.len() <= LONGEST_ENDING && part.starts_with(|c: char| c.is_ascii_alphabetic());
+    let dots = name.rmatch_indices('.').map(|(at, _)| at).filter(|at| *at > 0);
+    let at = dots.take_while(|at| name[at + 1..].split('.').all(is_ending)).last().unwrap_or(name.len());
+    let (stem, ending) = name.split_at(at);
     let mut candidate = name.to_owned();
     let mut count = 2u32;
     while !taken.insert(candidate.clone()) {
-        candidate = format!("{name}-{count}");
+        candidate = format!("{stem}-{count}{ending}");
         count += 1;
     }
     candidate

@@ -1,20 +1,21 @@
 //! Names of files: any bytes that Linux allows, shown to people as text and written to JSON without loss.
 //!
-//! In:  bytes, paths, JSON.  Out: [`FileName`], and [`shown`] for a path in a message.
+//! In:  bytes, paths, JSON.  Out: [`FileName`].
 //! Not here: which files there are.
 //!
 //! Linux allows every byte but zero in a name, and `/` between two. A name that is UTF-8 is a string in JSON. Any other is
 //! `{"name_bytes": BASE64}` there, so that a reader gets its very bytes back. People see bytes that are no text as `\xNN`. They see control
 //! characters so too, which would act on a terminal. Two names can look alike in that form, so names are never compared by it.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use sparkbench_text::escape::base64;
+pub use sparkbench_text::escape::shown;
+use sparkbench_text::escape::{base64, spelled};
 
 /// Path of a file below a folder, with `/` between its parts. Ordered by its bytes.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -77,33 +78,6 @@ impl FileName {
         let odd = |part: &[u8]| matches!(part, b"" | b"." | b"..");
         !self.0.contains(&0) && !self.0.split(|byte| *byte == b'/').any(odd)
     }
-}
-
-/// A path for people, where bytes that are no text and control characters are `\xNN`.
-pub fn shown(path: &Path) -> String {
-    spelled(path.as_os_str().as_encoded_bytes())
-}
-
-/// Likewise, of bytes.
-pub(super) fn spelled(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len());
-    let odd = |bytes: &[u8], out: &mut String| {
-        for byte in bytes {
-            // Writing to a string does not fail.
-            let _ = write!(out, "\\x{byte:02X}");
-        }
-    };
-    for chunk in bytes.utf8_chunks() {
-        for letter in chunk.valid().chars() {
-            if letter.is_control() {
-                odd(letter.encode_utf8(&mut [0; 4]).as_bytes(), &mut out);
-            } else {
-                out.push(letter);
-            }
-        }
-        odd(chunk.invalid(), &mut out);
-    }
-    out
 }
 
 impl fmt::Display for FileName {

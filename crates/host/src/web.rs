@@ -20,7 +20,7 @@ use ureq::{Agent, Body};
 use super::net::tls::untrusted;
 use sparkbench_text::address::{Address, from_percent};
 use sparkbench_text::error::{Error, Kind};
-use sparkbench_text::escape::base64;
+use sparkbench_text::escape::{base64, shown};
 use sparkbench_text::excerpt::excerpt;
 
 /// Longest body that is read, bytes. The largest `/metrics` seen has half a megabyte. More is no answer to any question of ours.
@@ -323,14 +323,14 @@ fn trust(tls: &Tls) -> Result<TlsConfig, Error> {
     }
     let certificates: Vec<Certificate<'static>> = match &tls.ca_file {
         Some(path) => {
-            let name = path.display();
+            let name = shown(path);
             // A pipe would be waited for, and a device can be endless.
             if fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
-                return Err(Error::usage(format!("'{name}' is not a regular file"))
+                return Err(Error::archive(format!("'{name}' is not a regular file"))
                     .hint("give a file in PEM format, with read access"));
             }
             let bytes = fs::read(path).map_err(|error| {
-                Error::usage(format!("cannot read the certificate authorities in '{name}'"))
+                Error::archive(format!("cannot read the certificate authorities in '{name}'"))
                     .because(error)
                     .hint("give a file in PEM format, with read access")
             })?;
@@ -352,8 +352,7 @@ fn trust(tls: &Tls) -> Result<TlsConfig, Error> {
             .collect(),
     };
     if certificates.is_empty() {
-        let whose =
-            tls.ca_file.as_ref().map_or_else(|| "this machine".to_owned(), |path| format!("'{}'", path.display()));
+        let whose = tls.ca_file.as_ref().map_or_else(|| "this machine".to_owned(), |path| format!("'{}'", shown(path)));
         return Err(Error::usage(format!("{whose} has no certificate authorities to trust"))
             .hint("give a file with them (--ca-file, or ca_file in a suite), or --insecure for a server of your own"));
     }

@@ -12,6 +12,7 @@
 //!
 //! Hashes of commits are left alone. They link to a commit of the same repository, call nobody, and are there to be copied.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use base64::Engine as _;
@@ -180,6 +181,33 @@ pub fn is_formula(text: &str) -> bool {
         || text
             .trim_start_matches(|c: char| c.is_whitespace() || is_unseen(c))
             .starts_with(['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'])
+}
+
+/// A path for people, where bytes that are no text and control characters are `\xNN`.
+pub fn shown(path: &Path) -> String {
+    spelled(path.as_os_str().as_encoded_bytes())
+}
+
+/// Likewise, of bytes.
+pub fn spelled(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len());
+    let odd = |bytes: &[u8], out: &mut String| {
+        for byte in bytes {
+            // Writing to a string does not fail.
+            let _ = write!(out, "\\x{byte:02X}");
+        }
+    };
+    for chunk in bytes.utf8_chunks() {
+        for letter in chunk.valid().chars() {
+            if letter.is_control() {
+                odd(letter.encode_utf8(&mut [0; 4]).as_bytes(), &mut out);
+            } else {
+                out.push(letter);
+            }
+        }
+        odd(chunk.invalid(), &mut out);
+    }
+    out
 }
 
 /// A path as it can be typed into a shell. Bytes that are no text, and control characters, are written in the way of Bash, Zsh and POSIX 2024.

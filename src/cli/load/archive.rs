@@ -21,6 +21,7 @@ use crate::cli::stdout::print;
 use crate::cli::talk::Talk;
 use sparkbench_archive::manifest::{INTERRUPTED_FOLDER, RUNS_FOLDER};
 use sparkbench_archive::mask::Veil;
+use sparkbench_archive::shown;
 use sparkbench_collect::run::campaign::{self, Options};
 use sparkbench_collect::run::experiment::Experiment;
 use sparkbench_collect::workload::serve::session::{CALIBRATION_FOLDER, WARMUP_FOLDER};
@@ -32,6 +33,7 @@ use sparkbench_load::target::Target;
 use sparkbench_model::Finding;
 use sparkbench_plan::{campaign_name_of, label_of};
 use sparkbench_text::error::{Error, Kind};
+use sparkbench_text::escape::shell;
 use sparkbench_text::slug::slug;
 
 /// Longest time that all loads together may take, seconds: the longest that a suite can give, a week.
@@ -55,7 +57,7 @@ pub(super) fn collect(
             "put an API key into an environment variable and name it with --api-key-env, or leave out --archive",
         ));
     }
-    let failed = |cause| Error::archive(format!("cannot find the folder '{}'", folder.display())).because(cause);
+    let failed = |cause| Error::archive(format!("cannot find the folder '{}'", shown(folder))).because(cause);
     let archive = std::path::absolute(folder).map_err(failed)?;
     let here = std::path::absolute(".").map_err(failed)?;
     let target = Target::parse(&args.load.url)?;
@@ -87,10 +89,10 @@ pub(super) fn collect(
     if summary.interrupted {
         let kept = archive.join(INTERRUPTED_FOLDER);
         return Err(Error::new(Kind::Workload, "stopped before the end")
-            .detail(format!("the requests up to then, and the loads that were done, are in '{}'", kept.display()))
+            .detail(format!("the requests up to then, and the loads that were done, are in '{}'", shown(&kept)))
             .hint("load again with --archive ANOTHER-FOLDER"));
     }
-    talk.say(&format!("archived in {}, next: sparkbench analyse {}", archive.display(), archive.display()));
+    talk.say(&format!("archived in {}, next: sparkbench analyse {}", shown(&archive), shell(&archive)));
     match summary.failed.first() {
         Some((id, why)) => Err(Error::new(Kind::Workload, format!("run '{id}' failed: {why}"))),
         None => invalid(&loads, false).map_or(Ok(Outcome::Done), Err),
@@ -218,7 +220,7 @@ fn summaries(archive: &Path) -> Result<Vec<Found>, Error> {
     found.sort();
     let read = |path: std::path::PathBuf| {
         let text = std::fs::read_to_string(&path)
-            .map_err(|cause| Error::archive(format!("cannot read '{}'", path.display())).because(cause))?;
+            .map_err(|cause| Error::archive(format!("cannot read '{}'", shown(&path))).because(cause))?;
         // A disk that filled leaves a summary that is cut off or empty: it says nothing.
         let Ok(value) = serde_json::from_str(&text) else { return Ok(None) };
         let folder =

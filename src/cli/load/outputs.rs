@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::cli::stdout::print;
+use sparkbench_archive::shown;
 use sparkbench_load::summary::export;
 use sparkbench_text::error::Error;
 
@@ -45,11 +46,11 @@ impl Outputs {
         }
         let files = self.files();
         if let Some(folder) = files.iter().find(|path| path.is_dir()) {
-            return Err(Error::usage(format!("cannot write '{}': it is a folder", folder.display()))
+            return Err(Error::usage(format!("cannot write '{}': it is a folder", shown(folder)))
                 .hint("name a file in it, such as load.json"));
         }
         if let Some(twice) = files.iter().enumerate().find(|(at, path)| files.iter().skip(at + 1).any(|p| p == *path)) {
-            return Err(Error::usage(format!("two outputs would be written to '{}'", twice.1.display()))
+            return Err(Error::usage(format!("two outputs would be written to '{}'", shown(twice.1)))
                 .hint("name a file for each"));
         }
         match &self.html {

@@ -13,6 +13,7 @@ use super::outputs::Outputs;
 use super::plan::Loads;
 use crate::cli::stdout::print;
 use crate::cli::talk::Talk;
+use sparkbench_archive::shown;
 use sparkbench_load::session::Loaded;
 use sparkbench_load::settings::Slos;
 use sparkbench_load::summary::points::{self, Layout};
@@ -118,7 +119,7 @@ impl<'a> Points<'a> {
                 }
                 if self.several {
                     let files: Vec<String> =
-                        self.outputs.files().iter().map(|path| format!("'{}'", path.display())).collect();
+                        self.outputs.files().iter().map(|path| format!("'{}'", shown(path))).collect();
                     let files = if files.is_empty() { String::new() } else { format!(" and in {}", files.join(", ")) };
                     self.talk
                         .say(&format!("measured before the error: {}. The figures are above{files}", seen.loads.len()));

@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use sparkbench_archive::shown;
 use sparkbench_text::error::Error;
 
 /// The raw files of a load that is not archived: gone with it.
@@ -22,7 +23,7 @@ impl Scratch {
             sparkbench_host::net::now()
         ));
         let failed = |cause| {
-            Error::archive(format!("cannot create '{}'", path.display()))
+            Error::archive(format!("cannot create '{}'", shown(&path)))
                 .hint("set TMPDIR to a folder with free space, or archive the load with --archive DIR")
                 .because(cause)
         };

@@ -49,7 +49,7 @@ pub(super) struct Given<'a> {
 /// When the site's analysis cannot be read or the archive cannot be judged.
 pub(super) fn recompute(site: &Path, archive: &[PathBuf], given: &Given<'_>, talk: &Talk) -> Result<Recomputed, Error> {
     let file = site.join(ANALYSIS);
-    let unread = |what: &str| Error::archive(format!("{what}, '{}'", file.display()));
+    let unread = |what: &str| Error::archive(format!("{what}, '{}'", sparkbench_archive::shown(&file)));
     let bytes = sparkbench_archive::disk::read_plain(&file)
         .map_err(|cause| unread("cannot read the analysis of the site").because(cause))?;
     let said: Value = serde_json::from_slice(&bytes)

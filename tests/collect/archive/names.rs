@@ -162,12 +162,12 @@ fn every_file_with_an_odd_name_is_read_and_has_a_path_of_its_own() {
         assert_eq!(found.get(&file.path).map(|same| &same.name), Some(&file.name));
     }
     let paths: Vec<&str> = found.files.iter().map(|file| file.path.as_str()).collect();
-    for path in ["runs/r1/Gr\\xF6\\xDFe.dat", "runs/r1/Gr\\xF6\\xDFe.dat-2", "runs/r1/line\\x0Afeed"] {
+    for path in ["runs/r1/Gr\\xF6\\xDFe.dat", "runs/r1/Gr\\xF6\\xDFe-2.dat", "runs/r1/line\\x0Afeed"] {
         assert!(paths.contains(&path), "{path} is not in {paths:?}");
     }
     let intake = ingest::all(&found, &ingest::Options::default()).unwrap();
     let input = |path: &str| intake.inputs.iter().find(|input| input.path == path).unwrap();
-    let (text, bytes) = (input("runs/r1/Gr\\xF6\\xDFe.dat"), input("runs/r1/Gr\\xF6\\xDFe.dat-2"));
+    let (text, bytes) = (input("runs/r1/Gr\\xF6\\xDFe.dat"), input("runs/r1/Gr\\xF6\\xDFe-2.dat"));
     assert_eq!((text.name_bytes.as_deref(), text.sha256.as_deref()), (None, Some(hash(ALIKE[3]).as_str())));
     assert_eq!(bytes.name_bytes.as_deref(), Some("cnVucy9yMS9HcvbfZS5kYXQ="));
     assert_eq!(bytes.sha256.as_deref(), Some(hash(ALIKE[0]).as_str()));

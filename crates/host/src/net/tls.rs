@@ -14,12 +14,13 @@ use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
 use super::{Received, Stream};
 use sparkbench_text::error::{Error, Kind};
+use sparkbench_text::escape::shown;
 
 /// Room that a caller lends for ciphertext. One read of it gives at most so much plain text plus what was left of a record before
 /// ([`PLAIN_MIN`] in all).
@@ -92,18 +93,25 @@ impl TlsClient {
 }
 
 fn from_file(path: &Path) -> Result<RootCertStore, Error> {
-    let unreadable = |what: String| {
-        Error::usage(format!("cannot read '{}' as certificates of authorities", path.display()))
+    let unfit = |what: String| {
+        Error::usage(format!("cannot read '{}' as certificates of authorities", shown(path)))
             .detail(what)
             .hint("give a PEM file with '-----BEGIN CERTIFICATE-----' in it")
     };
+    let unreadable = |cause: pem::Error| {
+        let mut error = unfit(cause.to_string());
+        if matches!(cause, pem::Error::Io(_)) {
+            error.kind = Kind::Archive;
+        }
+        error
+    };
     let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_file_iter(path).map_err(|error| unreadable(error.to_string()))? {
-        let certificate = certificate.map_err(|error| unreadable(error.to_string()))?;
-        roots.add(certificate).map_err(|error| unreadable(error.to_string()))?;
+    for certificate in CertificateDer::pem_file_iter(path).map_err(unreadable)? {
+        let certificate = certificate.map_err(unreadable)?;
+        roots.add(certificate).map_err(|error| unfit(error.to_string()))?;
     }
     if roots.is_empty() {
-        return Err(unreadable("it holds no certificate".into()));
+        return Err(unfit("it holds no certificate".into()));
     }
     Ok(roots)
 }

@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use sparkbench_archive::shown;
 use sparkbench_text::error::Error;
 use sparkbench_text::plural::count_in_words;
 
@@ -47,7 +48,7 @@ impl Faults {
         self.list.sort_by_key(|(line, _)| *line);
         let found = self.list.len() + self.further;
         let count = count_in_words(found, "fault");
-        let mut text = format!("'{}' cannot be used as {as_what}: {count}", file.display());
+        let mut text = format!("'{}' cannot be used as {as_what}: {count}", shown(file));
         for (_, fault) in &self.list {
             let _ = write!(text, "\n  - {fault}");
         }

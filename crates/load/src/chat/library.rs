@@ -28,6 +28,7 @@ use super::recorded::{self, Counts, Recorded};
 use super::texts::{Corpus, Texts};
 use crate::settings::{Cache, ConversationInput, Conversations, Settings, Work};
 use sparkbench_archive::given::refuse_endless;
+use sparkbench_archive::shown;
 use sparkbench_stats::random::{Stream, job_base, mix};
 use sparkbench_text::error::Error;
 
@@ -348,7 +349,7 @@ fn generation(path: &Path, text: &str) -> Result<Generation, Error> {
         }
     };
     faults.into_result(path, "a generation file")?;
-    plan.ok_or_else(|| Error::usage(format!("'{}' cannot be used as a generation file", path.display())))
+    plan.ok_or_else(|| Error::usage(format!("'{}' cannot be used as a generation file", shown(path))))
 }
 
 fn conversations(path: &Path, text: &str) -> Result<(Vec<Recorded>, Counts), Error> {
@@ -369,14 +370,14 @@ fn corpus(paths: &[PathBuf], beside: Option<&Path>) -> Result<Corpus, Error> {
 }
 
 fn empty(path: &Path) -> Error {
-    Error::usage(format!("'{}' holds no text to cut turns from", path.display())).hint("name a text with several pages")
+    Error::usage(format!("'{}' holds no text to cut turns from", shown(path))).hint("name a text with several pages")
 }
 
 /// A file as text: without a byte order mark, with what is no UTF-8 replaced and said.
 fn text_of(path: &Path, notes: &mut Vec<String>) -> Result<String, Error> {
     refuse_endless(path)?;
     let bytes = std::fs::read(path).map_err(|cause| {
-        Error::usage(format!("cannot read '{}'", path.display()))
+        Error::archive(format!("cannot read '{}'", shown(path)))
             .hint("name an existing file of conversations, a generation file, or a text")
             .because(cause)
     })?;
@@ -384,7 +385,7 @@ fn text_of(path: &Path, notes: &mut Vec<String>) -> Result<String, Error> {
     let text = String::from_utf8_lossy(bytes);
     if matches!(text, std::borrow::Cow::Owned(_)) {
         let replaced = text.matches(char::REPLACEMENT_CHARACTER).count();
-        notes.push(format!("'{}' is not all UTF-8: {replaced} places were replaced", path.display()));
+        notes.push(format!("'{}' is not all UTF-8: {replaced} places were replaced", shown(path)));
     }
     Ok(text.into_owned())
 }

@@ -9,6 +9,7 @@ use super::PlanInput;
 use super::prompts::Prompts;
 use super::trace::Trace;
 use crate::settings::{Arrival, Cache, Lengths, Prefix, Settings, Shape, Share, Work};
+use sparkbench_archive::shown;
 use sparkbench_text::error::Error;
 
 /// Source of the requests.
@@ -94,7 +95,7 @@ pub(super) fn what(settings: &Settings, input: &PlanInput) -> Result<(What, Opti
     };
     if let Shape::Trace { path, .. } = &settings.shape {
         let Some(trace) = &input.trace else {
-            return Err(Error::usage(format!("the trace '{}' was not read", path.display())));
+            return Err(Error::usage(format!("the trace '{}' was not read", shown(path))));
         };
         let Work::Synthetic { .. } = &settings.work else {
             return Err(Error::usage(
@@ -124,13 +125,13 @@ pub(super) fn what(settings: &Settings, input: &PlanInput) -> Result<(What, Opti
         }
         Work::Prompts { path, osl } => {
             let Some(lines) = &input.prompts else {
-                return Err(Error::usage(format!("the prompts '{}' were not read", path.display())));
+                return Err(Error::usage(format!("the prompts '{}' were not read", shown(path))));
             };
             let count = lines.0.len() as u64;
             let Some(left) = count.checked_sub(settings.warmup).filter(|left| *left > 0) else {
                 return Err(Error::usage(format!(
                     "'{}' has {count} prompts, but {} are needed to warm up",
-                    path.display(),
+                    shown(path),
                     settings.warmup
                 ))
                 .hint("the warm-up takes the first lines of the file, which are then not measured"));

@@ -19,6 +19,7 @@ use crate::chat::{Estimate, Texts as _};
 use crate::settings::{Lengths, Settings, Shape, Work};
 use crate::tokens::{Counter as _, Local};
 use sparkbench_archive::given::refuse_endless;
+use sparkbench_archive::shown;
 use sparkbench_text::error::Error;
 
 /// Largest file that is read: one GiB.
@@ -51,20 +52,20 @@ impl PlanInput {
                 input.notes = notes;
                 prompts
             } else {
-                Prompts::parse(&path.display().to_string(), &text)?
+                Prompts::parse(&shown(path), &text)?
             };
             input.prompts = Some(Arc::new(prompts));
         }
         if let Shape::Trace { path, .. } = &settings.shape {
             let text = input.take(path)?;
-            input.trace = Some(Arc::new(Trace::parse(&path.display().to_string(), &text)?));
+            input.trace = Some(Arc::new(Trace::parse(&shown(path), &text)?));
         }
         Ok(input)
     }
 
     fn take(&mut self, path: &Path) -> Result<String, Error> {
         refuse_endless(path)?;
-        let name = path.display();
+        let name = shown(path);
         let failed = |error| Error::archive(format!("cannot read '{name}'")).because(error);
         let file = fs::File::open(path).map_err(failed)?;
         let mut bytes = Vec::new();

@@ -11,6 +11,7 @@ use std::path::Path;
 use super::prompts::{Ask, Line, Prompts, bare};
 use crate::chat::faults::Faults;
 use crate::chat::recorded;
+use sparkbench_archive::shown;
 use sparkbench_stats::random::{Stream, job_base};
 use sparkbench_text::error::Error;
 
@@ -74,7 +75,7 @@ pub(crate) fn parse(path: &Path, text: &str, wanted: &Wanted<'_>) -> Result<(Pro
         lines.push(Line { number: pair.line as u64, ask: Ask::Text(bare(&prompt)), osl });
     }
     if lines.is_empty() {
-        return Err(Error::usage(format!("none of the {found} conversations in '{}' fits", path.display())).hint(format!(
+        return Err(Error::usage(format!("none of the {found} conversations in '{}' fits", shown(path))).hint(format!(
             "a conversation needs two turns of at least {SHORTEST} tokens, {PROMPT_MOST} of a prompt and {BOTH_MOST} of both at most. \
              To send whole conversations, use --input-file"
         )));

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::{Counter, Origin};
 use sparkbench_archive::given::refuse_endless;
+use sparkbench_archive::shown;
 use sparkbench_text::error::Error;
 
 /// Counts with a `tokenizer.json`. The only home of the crate that reads it.
@@ -21,12 +22,12 @@ impl Local {
         let file = if path.is_dir() { path.join("tokenizer.json") } else { path.to_owned() };
         refuse_endless(&file)?;
         let bytes = std::fs::read(&file).map_err(|error| {
-            Error::archive(format!("cannot read '{}'", file.display()))
+            Error::archive(format!("cannot read '{}'", shown(&file)))
                 .because(error)
                 .hint("find it beside the weights of the model. Models with only a tokenizer.model have none")
         })?;
         Self::parse(&bytes)
-            .map_err(|why| Error::archive(format!("cannot read '{}' as a tokenizer", file.display())).detail(why))
+            .map_err(|why| Error::usage(format!("cannot read '{}' as a tokenizer", shown(&file))).detail(why))
     }
 
     /// From the bytes of such a file. Else why not.
