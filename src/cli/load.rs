@@ -6,6 +6,7 @@
 mod about;
 mod archive;
 mod args;
+mod chat;
 mod fits;
 mod live;
 mod outputs;

@@ -31,8 +31,6 @@ pub(crate) mod intake;
 pub(crate) mod link_probe;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 pub(crate) mod load;
-#[cfg(all(feature = "collect", target_os = "linux"))]
-pub(crate) mod load_chat;
 pub(crate) mod man;
 #[cfg(feature = "analyse")]
 pub(crate) mod metrics;

@@ -118,7 +118,6 @@ fn every_command_and_option_that_the_program_recommends_is_in_the_help() {
         // A file of a verb speaks of that verb, and so does the crate behind `load`.
         let stem = name.strip_prefix("src/cli/").and_then(|rest| rest.split(['/', '.']).next()).unwrap_or_default();
         let own = match stem {
-            "load_chat" => Some("load"),
             _ if name.starts_with("crates/load/") => Some("load"),
             _ => helps.keys().map(String::as_str).find(|verb| verb.replace('-', "_") == stem),
         };

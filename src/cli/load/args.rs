@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::load_chat::ChatArgs;
+use super::chat::ChatArgs;
 
 /// See the verb.
 #[derive(Debug, Clone, Args)]

@@ -2,7 +2,7 @@
 //!
 //! In:  [`settings::Conversations`](crate::settings::Conversations), files of conversations or texts.
 //! Out: [`ChatSource`] (a [`Source`](crate::order::Source) for the engine), `conversations.jsonl`, [`Figures`].
-//! Not here: sending (see `engine`), figures over all requests (see `summary`), options of the command line (see `cli::load_chat`).
+//! Not here: sending (see `engine`), figures over all requests (see `summary`), options of the command line (see `cli::load::chat`).
 //!
 //! ```text
 //! recorded | generate | texts ─▶ library ─▶ builder (a thread) ─▶ orders ─▶ source ─▶ engine

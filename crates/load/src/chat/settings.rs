@@ -1,7 +1,7 @@
 //! Checked settings of conversations.
 //!
 //! In:  settings of a command line.  Out: limits and lengths, or every contradiction at once.
-//! Not here: the options of the command line (see `cli::load_chat`), files (see `library`).
+//! Not here: the options of the command line (see `cli::load::chat`), files (see `library`).
 //!
 //! Limits on output tokens mean the same as in vLLM's `benchmark_serving_multi_turn.py`. Absent or 0 asks for the length of the input's own
 //! answer (recorded, or drawn). A negative number sets no limit. A positive number is the limit. In [`Conversations`] absent is `None`, and
