@@ -8,7 +8,7 @@
 //! That is one request at concurrency 1 and 32 at 32. A preset makes two passes to warm up and measures three. Each has its own prompts, at
 //! temperature 0 unless the settings say another. The passes of a cell are separate settings, so that each is a load with its own figures.
 
-use super::settings::{Lengths, Prefix, Settings, Shape, Work};
+use super::settings::{Lengths, Prefix, Preset, Settings, Shape, Work};
 use sparkbench_text::error::Error;
 
 /// Passes to warm up.
@@ -49,43 +49,7 @@ pub const TESTS: [(&str, u32, u32, u32); 6] = [
 /// A batch sweep: powers of two.
 pub const CONCURRENCIES: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 
-/// A set of cells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Preset {
-    /// [`STANDARD`], at the settings' concurrency.
-    Standard,
-    /// [`STANDARD`] and [`EXTENDED`].
-    Extended,
-    Tests,
-    /// [`CONCURRENCIES`] with the settings' lengths. To be ended at the first that the server refuses.
-    Concurrencies,
-}
-
 impl Preset {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Standard, Self::Extended, Self::Tests, Self::Concurrencies];
-
-    /// Word on the command line and in suites.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Standard => "standard",
-            Self::Extended => "extended",
-            Self::Tests => "t1-t6",
-            Self::Concurrencies => "concurrency",
-        }
-    }
-
-    /// Reads that word.
-    ///
-    /// # Errors
-    /// Usage, with the words there are.
-    pub fn parse(text: &str) -> Result<Self, Error> {
-        Self::ALL.into_iter().find(|preset| preset.word() == text).ok_or_else(|| {
-            let words: Vec<&str> = Self::ALL.iter().map(|preset| preset.word()).collect();
-            Error::usage(format!("'{text}' is not a matrix")).hint(format!("one of {}", words.join(", ")))
-        })
-    }
-
     /// Whether a refusal of the server ends it rather than being a failed cell.
     pub const fn ends_when_refused(self) -> bool {
         matches!(self, Self::Concurrencies)
@@ -178,6 +142,7 @@ pub fn cells(preset: Preset, settings: &Settings, most: Option<u32>) -> Result<C
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Word;
 
     #[test]
     fn the_standard_matrix_has_its_five_cells() {
@@ -215,7 +180,6 @@ mod tests {
 
     #[test]
     fn a_preset_is_found_by_its_word_and_an_unknown_word_names_them_all() {
-        assert_eq!(Preset::parse("t1-t6").unwrap(), Preset::Tests);
-        assert!(Preset::parse("huge").unwrap_err().to_string().contains("standard, extended, t1-t6, concurrency"));
+        assert_eq!((Preset::of("t1-t6"), Preset::of("huge")), (Some(Preset::Tests), None));
     }
 }

@@ -1,11 +1,16 @@
 //! The settings of a load, the same from a command line and from a suite.
 //!
-//! In:  nothing.  Out: [`Settings`] and its parts, with their defaults.
-//! Not here: reading them (see `cli::load` and `load::suite`), checking them against a server (see `session`).
+//! In:  nothing.  Out: [`OPTIONS`], the one table of the options of a load, [`Settings`] and its parts with their defaults.
+//! Not here: arguments (see `cli::load`), keys of a suite (see `suite`), checking them against a server (see `session`).
 
+mod entry;
+mod options;
 mod values;
 
+pub(crate) use entry::found;
+pub use entry::{CONVERSATIONS, ValueKind};
+pub use options::{LoadOption, LoadOptions, OPTIONS, Settings};
 pub use values::{
-    Arrival, Cache, ConversationInput, Conversations, Endpoint, Exact, Lengths, Prefix, Ramp, Sampling, Settings,
-    Shape, Share, Slos, Work,
+    Arrival, Cache, ConversationInput, Conversations, Dataset, Endpoint, Exact, Gaps, Lengths, Prefix, Preset, Ramp,
+    Sampling, Shape, Share, Slos, Word, Work,
 };

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value as Json;
 
 use super::settings::{
-    Arrival, Cache, ConversationInput, Conversations, Endpoint, Exact, Lengths, Prefix, Ramp, Sampling, Settings,
-    Shape, Share, Slos, Work,
+    Arrival, CONVERSATIONS, ConversationInput, Conversations, Endpoint, Lengths, LoadOption, LoadOptions, OPTIONS,
+    Ramp, Settings, Shape, Share, Slos, Work, found,
 };
 use super::until::{self, Until};
 use sparkbench_plan::Reader;
@@ -33,10 +33,6 @@ const REQUESTS_PER_PLACE: u64 = 4;
 const RANGE_FACTOR: u32 = 2;
 /// More points than this are taken for a typing error.
 const POINTS_MAX: usize = 64;
-/// Longest time that a load can be given, seconds: a week.
-const SECONDS_MAX: f64 = 7.0 * 86_400.0;
-/// Most requests at any time: descriptors of a process end about there.
-const CONCURRENCY_MAX: i64 = 1_000_000;
 
 /// One load of a suite.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,53 +51,18 @@ pub struct Planned {
 /// Takes the keys of one table. The caller calls [`Reader::finish`]. Paths are relative to `folder`, where the suite lies. Empty after a
 /// fault.
 pub fn read(keys: &mut Reader<'_>, folder: &Path) -> Vec<Planned> {
-    let defaults = Settings::default();
-    let endpoint = match keys.choice("endpoint", &["chat", "completions"]).as_deref() {
-        Some("completions") => Endpoint::Completions,
-        _ => Endpoint::Chat,
-    };
-    let set = role::Set::read(keys);
-    let shapes = shapes(keys, folder);
-    let ramp = ramp(keys);
-    let work = work(keys, folder);
-    let seed = whole(keys, "seed", 0);
+    let options = take(keys, folder, |option| option.group != CONVERSATIONS);
+    let set = role::Set::read(keys, &options);
+    let shapes = shapes(keys, &options);
+    let work = work(keys, folder, &options);
     let mut settings = Settings {
-        endpoint,
-        model: keys.text("model"),
-        ramp,
-        requests: whole(keys, "requests", 1),
-        duration_s: keys.number_within("duration_s", 0.1, SECONDS_MAX),
-        until: until(keys),
-        drain_s: keys.number_within("drain_s", 0.0, SECONDS_MAX).unwrap_or(defaults.drain_s),
-        warmup: whole(keys, "warmup", 0).unwrap_or(defaults.warmup),
-        cooldown_cut_s: keys.number_within("cooldown_cut_s", 0.0, SECONDS_MAX).unwrap_or(defaults.cooldown_cut_s),
-        seed: seed.unwrap_or(defaults.seed),
-        timeout_s: keys.number_within("timeout_s", 0.001, SECONDS_MAX).unwrap_or(defaults.timeout_s),
-        retries: small(keys, "retries", 0, 1000).unwrap_or(defaults.retries),
-        cache: match keys.choice("cache", &["cold", "primed", "natural"]).as_deref() {
-            Some("primed") => Cache::Primed,
-            Some("natural") => Cache::Natural,
-            _ => Cache::Cold,
-        },
-        exact: match keys.choice("exact", &["auto", "min-tokens", "min-new-tokens", "ignore-eos", "off"]).as_deref() {
-            Some("min-tokens") => Exact::MinTokens,
-            Some("min-new-tokens") => Exact::MinNewTokens,
-            Some("ignore-eos") => Exact::IgnoreEos,
-            Some("off") => Exact::Off,
-            _ => Exact::Auto,
-        },
-        temperature: keys.number_within("temperature", 0.0, 100.0).unwrap_or(defaults.temperature),
+        ramp: ramp(keys, &options),
+        until: until(keys, &options),
         extra_body: extra_body(keys),
         headers: headers(keys),
-        api_key_env: keys.text("api_key_env"),
-        tokenizer: file(keys, "tokenizer", folder),
-        token_ids: keys.switch("token_ids").unwrap_or(false),
-        continuous_usage: keys.switch("continuous_usage").unwrap_or(false),
         slos: slos(keys),
-        share: share(keys),
-        insecure: keys.switch("insecure").unwrap_or(false),
-        ca_file: file(keys, "ca_file", folder),
-        ..defaults
+        share: share(keys, &options),
+        ..options.plain()
     };
     if settings.token_ids && (settings.endpoint != Endpoint::Completions || settings.tokenizer.is_none()) {
         keys.fault(
@@ -116,7 +77,16 @@ pub fn read(keys: &mut Reader<'_>, folder: &Path) -> Vec<Planned> {
         _ => shapes,
     };
     settings.work = work;
-    set.planned(keys, shapes, &settings, seed.is_some())
+    set.planned(keys, shapes, &settings, options.seed.is_some())
+}
+
+/// The options of one table.
+fn take(keys: &mut Reader<'_>, folder: &Path, here: fn(&LoadOption) -> bool) -> LoadOptions {
+    let mut options = LoadOptions::default();
+    for option in OPTIONS.iter().filter(|option| option.is_key() && here(option)) {
+        option.read(&mut options, keys, folder);
+    }
+    options
 }
 
 /// A load without a bound of its own gets a count. Files, traces and conversations end by themselves.
@@ -182,24 +152,16 @@ pub fn rates(text: &str) -> Result<Vec<f64>, Error> {
     if points.len() > POINTS_MAX { Err(wrong().detail(format!("more than {POINTS_MAX} points"))) } else { Ok(points) }
 }
 
-fn shapes(keys: &mut Reader<'_>, folder: &Path) -> Option<Vec<(String, Shape)>> {
-    let (concurrency, rate) = (keys.words("concurrency"), keys.words("rate"));
-    let trace = file(keys, "trace", folder);
-    let max_concurrency = small(keys, "max_concurrency", 1, CONCURRENCY_MAX);
-    let burstiness = keys.number_within("burstiness", 0.001, 1000.0);
-    let arrival = match keys.choice("arrival", &["poisson", "constant", "gamma"]).as_deref() {
-        Some("constant") => Arrival::Constant,
-        Some("gamma") => Arrival::Gamma(burstiness.unwrap_or(1.0)),
-        _ => Arrival::Poisson,
-    };
-    if burstiness.is_some() && !matches!(arrival, Arrival::Gamma(_)) {
+fn shapes(keys: &mut Reader<'_>, options: &LoadOptions) -> Option<Vec<(String, Shape)>> {
+    let (arrival, max_concurrency) = (options.gaps(), options.max_concurrency);
+    if options.burstiness.is_some() && !matches!(arrival, Arrival::Gamma(_)) {
         keys.fault("burstiness", "only works with gamma gaps", "add arrival = \"gamma\", or leave it out");
     }
-    let speed = keys.number_within("trace_speed", 0.001, 1e6).unwrap_or(1.0);
-    match (concurrency, rate, trace) {
+    let speed = options.trace_speed.unwrap_or(1.0);
+    match (&options.concurrency, &options.rate, options.trace.clone()) {
         (None, None, None) => Some(vec![(String::new(), Shape::Closed { concurrency: 1 })]),
         (Some(text), None, None) => {
-            let points = said(keys, "concurrency", concurrencies(&text))?;
+            let points = said(keys, "concurrency", concurrencies(text))?;
             if max_concurrency.is_some() {
                 keys.fault(
                     "max_concurrency",
@@ -210,7 +172,7 @@ fn shapes(keys: &mut Reader<'_>, folder: &Path) -> Option<Vec<(String, Shape)>> 
             Some(points.into_iter().map(|n| (format!("c{n}"), Shape::Closed { concurrency: n })).collect())
         }
         (None, Some(text), None) => {
-            let points = said(keys, "rate", rates(&text))?;
+            let points = said(keys, "rate", rates(text))?;
             let open = |rate| (format!("r{rate}"), Shape::Open { rate, arrival, max_concurrency });
             Some(points.into_iter().map(open).collect())
         }
@@ -235,26 +197,19 @@ fn clients(keys: &mut Reader<'_>, shapes: &[(String, Shape)], clients: u32) -> S
     shape
 }
 
-fn ramp(keys: &mut Reader<'_>) -> Option<Ramp> {
-    let over_s = keys.number_within("ramp_s", 0.001, SECONDS_MAX);
-    let (from, exponential) = (keys.number_within("ramp_from", 0.001, 1e9), keys.switch("ramp_exponential"));
-    if over_s.is_none() && (from.is_some() || exponential.is_some()) {
+fn ramp(keys: &mut Reader<'_>, options: &LoadOptions) -> Option<Ramp> {
+    if options.ramp_s.is_none() && (options.ramp_from.is_some() || options.ramp_exponential.is_some()) {
         keys.fault("ramp_from", "needs a ramp with a length", "add ramp_s, its length in seconds");
     }
-    Some(Ramp { from: from.unwrap_or(1.0), over_s: over_s?, exponential: exponential.unwrap_or(false) })
+    options.ramp()
 }
 
-fn work(keys: &mut Reader<'_>, folder: &Path) -> Option<Work> {
+fn work(keys: &mut Reader<'_>, folder: &Path, options: &LoadOptions) -> Option<Work> {
     let typed = keys.has("osl");
-    let isl = lengths(keys, "isl", Lengths::PLAIN);
-    let osl = lengths(keys, "osl", Lengths::PLAIN);
-    let prompts = file(keys, "prompts", folder);
-    let prefix = Prefix {
-        tokens: small(keys, "prefix_tokens", 0, i64::from(u32::MAX)).unwrap_or(0),
-        groups: small(keys, "prefix_groups", 1, i64::from(u32::MAX)).unwrap_or(1),
-    };
+    let isl = lengths(keys, "isl", options.isl.as_deref(), Lengths::PLAIN);
+    let osl = lengths(keys, "osl", options.osl.as_deref(), Lengths::PLAIN);
     let conversations = keys.table("conversations");
-    match (prompts, conversations) {
+    match (options.prompts.clone(), conversations) {
         (Some(_), Some(_)) => {
             keys.fault("prompts", "cannot be combined with conversations", "keep one of them");
             None
@@ -266,14 +221,15 @@ fn work(keys: &mut Reader<'_>, folder: &Path) -> Option<Work> {
             below.finish();
             read.map(|conversations| Work::Conversations(Box::new(conversations)))
         }
-        (None, None) => Some(Work::Synthetic { isl: isl?, osl: osl?, prefix }),
+        (None, None) => Some(Work::Synthetic { isl: isl?, osl: osl?, prefix: options.prefix() }),
     }
 }
 
 /// Names are those of the known multi-turn scripts, with `_` for `-`. Lengths that are not given are those of the load.
 fn conversations(keys: &mut Reader<'_>, folder: &Path, isl: Lengths, osl: Lengths) -> Option<Conversations> {
-    let defaults = Conversations::default();
-    let (input, generate) = (file(keys, "input", folder), file(keys, "generate", folder));
+    let options = take(keys, folder, |option| option.group == CONVERSATIONS);
+    let mut file = |key| keys.text(key).and_then(|name| found(keys, key, folder, &name));
+    let (input, generate) = (file("input"), file("generate"));
     let texts: Vec<PathBuf> =
         keys.texts("texts").iter().filter_map(|name| found(keys, "texts", folder, name)).collect();
     let input = match (input, generate, texts.is_empty()) {
@@ -290,30 +246,17 @@ fn conversations(keys: &mut Reader<'_>, folder: &Path, isl: Lengths, osl: Length
             return None;
         }
     };
-    let most = i64::from(u32::MAX);
+    let chat = options.chat();
+    // Lengths of their own, where those of the load do not hold.
+    let (own_isl, own_osl) = (keys.words("isl"), keys.words("osl"));
     Some(Conversations {
         input,
-        clients: small(keys, "num_clients", 1, CONCURRENCY_MAX).unwrap_or(defaults.clients),
-        max_active: small(keys, "max_active_conversations", 1, CONCURRENCY_MAX),
-        count: small(keys, "count", 1, most),
-        request_rate: keys.number_within("request_rate", 0.0, 1e9).filter(|rate| *rate > 0.0),
-        max_requests: whole(keys, "max_num_requests", 1),
-        max_turns: small(keys, "max_turns", 1, most),
-        warmup_step: keys.switch("warmup_step").unwrap_or(false),
-        min_tokens: small(keys, "limit_min_tokens", 1, most),
-        max_tokens: small(keys, "limit_max_tokens", 1, most),
-        sampling: match keys.choice("conversation_sampling", &["round_robin", "random"]).as_deref() {
-            Some("random") => Sampling::Random,
-            _ => Sampling::RoundRobin,
-        },
-        print_content: keys.switch("print_content").unwrap_or(false),
-        early_stop: keys.switch("early_stop").unwrap_or(false),
-        recorded_answers: keys.switch("recorded_answers").unwrap_or(false),
-        turns: lengths(keys, "turns", defaults.turns)?,
-        isl: lengths(keys, "isl", isl)?,
-        osl: lengths(keys, "osl", osl)?,
-        common_prefix: lengths(keys, "common_prefix", defaults.common_prefix)?,
-        own_prefix: lengths(keys, "own_prefix", defaults.own_prefix)?,
+        turns: lengths(keys, "turns", options.turns.as_deref(), chat.turns)?,
+        isl: lengths(keys, "isl", own_isl.as_deref(), isl)?,
+        osl: lengths(keys, "osl", own_osl.as_deref(), osl)?,
+        common_prefix: lengths(keys, "common_prefix", options.common_prefix.as_deref(), chat.common_prefix)?,
+        own_prefix: lengths(keys, "own_prefix", options.own_prefix.as_deref(), chat.own_prefix)?,
+        ..chat
     })
 }
 
@@ -327,15 +270,15 @@ fn slos(keys: &mut Reader<'_>) -> Slos {
 }
 
 /// The figure that ends the load, and the requests before the first look at it.
-fn until(keys: &mut Reader<'_>) -> Option<Until> {
-    let least = whole(keys, "until_least", 1);
-    let Some(text) = keys.text("until") else {
+fn until(keys: &mut Reader<'_>, options: &LoadOptions) -> Option<Until> {
+    let least = options.until_least;
+    let Some(text) = &options.until else {
         if least.is_some() {
             keys.fault("until_least", "only works with 'until'", "add until = \"ttft_p99=2%\", or leave it out");
         }
         return None;
     };
-    match Until::parse(&text, least.unwrap_or(until::LEAST)) {
+    match Until::parse(text, least.unwrap_or(until::LEAST)) {
         Ok(until) => Some(until),
         Err(why) => {
             keys.fault("until", why, "write it as until = \"ttft_p99=2%\"");
@@ -345,9 +288,8 @@ fn until(keys: &mut Reader<'_>) -> Option<Until> {
 }
 
 /// One client of several that load apart.
-fn share(keys: &mut Reader<'_>) -> Share {
-    let most = i64::from(u32::MAX);
-    let (rank, world) = (small(keys, "rank", 0, most).unwrap_or(0), small(keys, "world", 1, most).unwrap_or(1));
+fn share(keys: &mut Reader<'_>, options: &LoadOptions) -> Share {
+    let Share { rank, world } = options.share();
     if rank >= world {
         keys.fault("rank", format!("is {rank} of {world}"), "count ranks from 0. world is the number of ranks");
     }
@@ -377,39 +319,13 @@ fn extra_body(keys: &mut Reader<'_>) -> BTreeMap<String, Json> {
     table.into_iter().flat_map(|table| &table.entries).map(|(name, entry)| (name.clone(), entry.value.json())).collect()
 }
 
-/// A distribution. The default where the key is not there, nothing after a fault.
-fn lengths(keys: &mut Reader<'_>, key: &'static str, default: Lengths) -> Option<Lengths> {
-    match keys.words(key) {
-        Some(text) => said(keys, key, Lengths::parse(&text)),
+/// A distribution as it was given. The default where the key is not there, nothing after a fault.
+fn lengths(keys: &mut Reader<'_>, key: &'static str, given: Option<&str>, default: Lengths) -> Option<Lengths> {
+    match given {
+        Some(text) => said(keys, key, Lengths::parse(text)),
         None if keys.has(key) => None,
         None => Some(default),
     }
-}
-
-fn whole(keys: &mut Reader<'_>, key: &'static str, low: i64) -> Option<u64> {
-    keys.whole_within(key, low, i64::MAX).and_then(|number| u64::try_from(number).ok())
-}
-
-fn small(keys: &mut Reader<'_>, key: &'static str, low: i64, high: i64) -> Option<u32> {
-    keys.whole_within(key, low, high.min(i64::from(u32::MAX))).and_then(|number| u32::try_from(number).ok())
-}
-
-fn file(keys: &mut Reader<'_>, key: &'static str, folder: &Path) -> Option<PathBuf> {
-    let name = keys.text(key)?;
-    found(keys, key, folder, &name)
-}
-
-fn found(keys: &mut Reader<'_>, key: &'static str, folder: &Path, name: &str) -> Option<PathBuf> {
-    let path = folder.join(name);
-    if path.is_file() {
-        return Some(path);
-    }
-    keys.fault(
-        key,
-        format!("names \"{name}\", which is not a file"),
-        "give a path relative to the suite, or an absolute one",
-    );
-    None
 }
 
 /// A parser's error becomes a fault of the key.

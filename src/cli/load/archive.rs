@@ -52,7 +52,7 @@ pub(super) fn collect(
     host: &Arc<dyn Host>,
     talk: &Talk,
 ) -> Result<Outcome, Error> {
-    if !args.load.header.is_empty() {
+    if args.load.header.is_some() {
         return Err(Error::usage("--header cannot be archived: its value may be a secret").hint(
             "put an API key into an environment variable and name it with --api-key-env, or leave out --archive",
         ));
@@ -164,7 +164,7 @@ fn written(args: &Load, loads: &Loads, archive: &Path, about: &About, veil: &Vei
         whole.insert("title".into(), text(&folder));
     }
     whole.insert("repeats".into(), Toml::Integer(repeats.into()));
-    whole.insert("seed".into(), Toml::Integer(i64::try_from(args.load.seed).unwrap_or(i64::MAX)));
+    whole.insert("seed".into(), Toml::Integer(i64::try_from(loads.settings.seed).unwrap_or(i64::MAX)));
     let table =
         |pairs: Vec<(&str, Toml)>| Toml::Table(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect());
     whole.insert("environments".into(), table(vec![("native", Toml::Table(Table::new()))]));

@@ -3,7 +3,9 @@
 //! In:  [`LoadArgs`].  Out: an error that names the option, with what to do about it.
 //! Not here: pairs that exclude each other whatever they say (see `args`), values (see `read`).
 
-use super::args::{Gaps, LoadArgs, Matrix};
+use super::args::LoadArgs;
+use super::chat;
+use sparkbench_load::settings::{Gaps, Preset};
 use sparkbench_text::error::Error;
 
 impl LoadArgs {
@@ -31,7 +33,7 @@ impl LoadArgs {
                 remedy: "add --rate R, or leave it out",
             },
             Rule {
-                broken: self.until.is_some() && self.requests.is_none() && self.duration.is_none(),
+                broken: self.until.is_some() && self.requests.is_none() && self.duration_s.is_none(),
                 option: "--until",
                 what: "needs an upper bound: a figure may never become that precise",
                 remedy: "add --requests N or --duration S as the upper bound",
@@ -50,16 +52,16 @@ impl LoadArgs {
             },
         ];
         rules.extend(self.matrix.into_iter().flat_map(|matrix| self.beside_a_matrix(matrix)));
-        if self.chat.asked() {
+        if chat::asked(self) {
             rules.extend(self.beside_conversations());
         }
         rules
     }
 
-    fn beside_a_matrix(&self, matrix: Matrix) -> Vec<Rule> {
+    fn beside_a_matrix(&self, matrix: Preset) -> Vec<Rule> {
         let (what, remedy) = ("cannot be combined with --matrix, whose cells set it", "leave out one of the two");
-        let lengths = matrix != Matrix::Concurrencies;
-        let concurrency = matches!(matrix, Matrix::T1T6 | Matrix::Concurrencies);
+        let lengths = matrix != Preset::Concurrencies;
+        let concurrency = matches!(matrix, Preset::Tests | Preset::Concurrencies);
         let sweep = self.concurrency.as_deref().is_some_and(|typed| typed.contains([',', '.']));
         vec![
             Rule { broken: lengths && self.isl.is_some(), option: "--isl", what, remedy },
@@ -82,19 +84,19 @@ impl LoadArgs {
         let prompts = "cannot be combined with conversations, which make their own prompts";
         let source = "use --input-file for the text of conversations, or leave out their options";
         // As many requests at a time as there are clients is what they do.
-        let clients = self.chat.num_clients.unwrap_or(1).to_string();
+        let clients = self.num_clients.unwrap_or(1).to_string();
         let concurrency = self.concurrency.as_ref().is_some_and(|typed| typed.trim() != clients);
         [
             (concurrency, "--concurrency", what, remedy),
             (self.rate.is_some(), "--rate", what, remedy),
             (self.trace.is_some(), "--trace", what, remedy),
-            (self.saturation, "--saturation", what, remedy),
-            (self.ramp.is_some(), "--ramp", what, remedy),
+            (self.saturation.is_some(), "--saturation", what, remedy),
+            (self.ramp_s.is_some(), "--ramp", what, remedy),
             (self.matrix.is_some(), "--matrix", prompts, source),
             (self.dataset_name.is_some() || self.dataset_path.is_some(), "--dataset-name", prompts, source),
             (self.prompts.is_some(), "--prompts", prompts, source),
             (
-                self.prefix_tokens > 0,
+                self.prefix_tokens.is_some_and(|tokens| tokens > 0),
                 "--prefix-tokens",
                 prompts,
                 "use --common-prefix and --own-prefix for conversations",

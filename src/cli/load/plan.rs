@@ -9,17 +9,17 @@ use std::sync::atomic::AtomicBool;
 
 use toml::{Table, Value};
 
-use super::args::{LoadArgs, Matrix};
+use super::args::LoadArgs;
 use crate::cli::outcome::Outcome;
 use crate::cli::stdout::print;
 use crate::cli::talk::Talk;
 use sparkbench_host::Host;
-use sparkbench_load::matrix::{self, Preset};
+use sparkbench_load::matrix;
 use sparkbench_load::plan::{Plan, PlanInput};
 use sparkbench_load::session::passes::{RepeatedLoad, point};
 use sparkbench_load::session::search::Searched;
 use sparkbench_load::session::{Session, Watcher, gauge};
-use sparkbench_load::settings::{Settings, Shape, Work};
+use sparkbench_load::settings::{Preset, Settings, Shape, Word, Work};
 use sparkbench_load::suite::{self, bounded};
 use sparkbench_load::sweep::Search;
 use sparkbench_text::error::Error;
@@ -51,13 +51,8 @@ impl Loads {
         let shapes = args.shapes()?;
         let conversations = matches!(settings.work, Work::Conversations(_));
         let kind = if let Some(set) = args.matrix {
-            Kind::Matrix(match set {
-                Matrix::Standard => Preset::Standard,
-                Matrix::Extended => Preset::Extended,
-                Matrix::T1T6 => Preset::Tests,
-                Matrix::Concurrencies => Preset::Concurrencies,
-            })
-        } else if args.saturation {
+            Kind::Matrix(set)
+        } else if args.saturation.is_some() {
             Kind::Search(Search::over(&shapes)?)
         } else if conversations {
             Kind::Cells(vec![RepeatedLoad::once("", settings.clone())])
@@ -74,7 +69,7 @@ impl Loads {
         // A matrix has a count for each of its concurrencies unless the user gives one.
         let requests = if matches!(kind, Kind::Cells(_)) { settings.requests } else { args.requests };
         let repeats = args.repeats.map(|repeats| repeats.max(1));
-        Ok(Self { settings: Settings { requests, ..settings }, kind, repeats, calibrate: args.calibrate })
+        Ok(Self { settings: Settings { requests, ..settings }, kind, repeats, calibrate: args.calibrate.is_some() })
     }
 
     /// In their order, and what does not fit into a server of so many tokens.

@@ -6,10 +6,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::args::{CacheWord, Dataset, ExactWord, Gaps, LoadArgs, Route};
+use super::args::LoadArgs;
+use super::chat;
 use sparkbench_load::chat::recognise;
 use sparkbench_load::settings::{
-    Arrival, Cache, ConversationInput, Endpoint, Exact, Lengths, Prefix, Ramp, Settings, Shape, Share, Slos, Work,
+    ConversationInput, Dataset, Endpoint, Lengths, OPTIONS, Settings, Shape, Share, Slos, ValueKind, Work,
 };
 use sparkbench_load::suite::{bounded, concurrencies, rates};
 use sparkbench_load::until::{self, Until};
@@ -26,26 +27,27 @@ impl LoadArgs {
     /// Of usage, when two options give a rate, or when nothing says how many requests "at once" are.
     pub(super) fn as_meant(&self) -> Result<Self, Error> {
         let mut meant = self.clone();
-        if let Some(rate) = meant.chat.request_rate.take() {
-            if meant.chat.asked() {
+        let options = &mut meant.options.0;
+        if let Some(rate) = options.request_rate.take() {
+            if chat::asked(options) {
                 // The rate of each client of the conversations.
-                meant.chat.request_rate = Some(rate);
+                options.request_rate = Some(rate);
             } else if self.rate.is_some() || self.concurrency.is_some() || self.trace.is_some() {
                 return Err(Error::usage("--request-rate cannot be combined with --rate, --concurrency or --trace")
                     .hint("leave one of them out. With conversations, --request-rate is the rate of each client"));
             } else if rate == f64::INFINITY {
                 let all = self.requests.and_then(|requests| u32::try_from(requests).ok());
-                meant.max_concurrency = Some(self.max_concurrency.or(all).ok_or_else(|| {
+                options.max_concurrency = Some(self.max_concurrency.or(all).ok_or_else(|| {
                     Error::usage("--request-rate inf sends all requests at once, but their number is not given")
                         .hint("add --num-prompts 100 or --max-concurrency 8")
                 })?);
             } else {
-                meant.rate = Some(rate.to_string());
+                options.rate = Some(rate.to_string());
             }
         }
-        meant.prompts = self.dataset()?.or(meant.prompts);
-        if meant.rate.is_none() && meant.trace.is_none() && meant.concurrency.is_none() {
-            meant.concurrency = meant.max_concurrency.take().map(|most| most.to_string());
+        options.prompts = self.dataset()?.or(options.prompts.take());
+        if options.rate.is_none() && options.trace.is_none() && options.concurrency.is_none() {
+            options.concurrency = options.max_concurrency.take().map(|most| most.to_string());
         }
         Ok(meant)
     }
@@ -81,60 +83,45 @@ impl LoadArgs {
             Work::Conversations(chat) => Shape::Closed { concurrency: chat.clients },
             _ => shapes.first().cloned().unwrap_or(Shape::Closed { concurrency: 1 }),
         };
+        self.in_range()?;
         let mut settings = Settings {
-            endpoint: match self.endpoint {
-                Route::Chat => Endpoint::Chat,
-                Route::Completions => Endpoint::Completions,
-            },
-            model: self.model.clone(),
-            ramp: self.ramp.map(|over_s| Ramp { from: self.ramp_from, over_s, exponential: self.ramp_exponential }),
+            ramp: self.ramp(),
             work,
-            requests: self.requests,
-            duration_s: positive("--duration", self.duration)?,
             until: self.until()?,
-            drain_s: not_negative("--drain", self.drain)?,
-            warmup: self.warmup,
-            cooldown_cut_s: not_negative("--cooldown-cut", self.cooldown_cut)?,
-            seed: self.seed,
-            nonce: 0,
-            timeout_s: positive("--timeout", Some(self.timeout))?.unwrap_or(self.timeout),
-            retries: self.retries,
-            cache: match self.cache {
-                CacheWord::Cold => Cache::Cold,
-                CacheWord::Primed => Cache::Primed,
-                CacheWord::Natural => Cache::Natural,
-            },
-            exact: match self.exact {
-                ExactWord::Auto => Exact::Auto,
-                ExactWord::MinTokens => Exact::MinTokens,
-                ExactWord::MinNewTokens => Exact::MinNewTokens,
-                ExactWord::IgnoreEos => Exact::IgnoreEos,
-                ExactWord::Off => Exact::Off,
-            },
-            temperature: not_negative("--temperature", self.temperature)?,
             extra_body: self.members()?,
             headers: self.headers()?,
-            api_key_env: self.api_key_env.clone(),
-            tokenizer: self.tokenizer.clone(),
-            token_ids: self.token_ids,
-            continuous_usage: self.continuous_usage,
             slos: self.slos()?,
-            share: Share { rank: self.rank.unwrap_or(0), world: self.world.unwrap_or(1) },
-            insecure: self.insecure,
-            ca_file: self.ca_file.clone(),
+            share: self.share(),
             shape,
+            ..self.plain()
         };
         if settings.share.world == 0 || settings.share.rank >= settings.share.world {
             let Share { rank, world } = settings.share;
             return Err(Error::usage(format!("there is no client {rank} among {world}"))
                 .hint("ranks count from 0: --rank 0 --world 2 and --rank 1 --world 2"));
         }
-        if self.token_ids && settings.endpoint != Endpoint::Completions {
+        if settings.token_ids && settings.endpoint != Endpoint::Completions {
             return Err(Error::usage("--token-ids works only with /v1/completions").hint("add --endpoint completions"));
         }
-        self.chat.bound(&mut settings)?;
+        chat::bound(self, &mut settings)?;
         bounded(&mut settings);
         Ok(settings)
+    }
+
+    /// Numbers that no load can have. Where a suite begins above 0, so does the command line.
+    fn in_range(&self) -> Result<(), Error> {
+        for option in OPTIONS.iter().filter(|option| !option.late) {
+            let ValueKind::Number(_, low, _) = option.kind else { continue };
+            let Some(value) = option.value(self).and_then(|value| value.as_f64()) else { continue };
+            let name = option.option().unwrap_or_default();
+            if low > 0.0 && !(value > 0.0 && value.is_finite()) {
+                return Err(Error::usage(format!("--{name} must be above 0")));
+            }
+            if !(value >= 0.0 && value.is_finite()) {
+                return Err(Error::usage(format!("--{name} is {value}, but must be at least 0")));
+            }
+        }
+        Ok(())
     }
 
     /// The figure that ends the load.
@@ -151,16 +138,11 @@ impl LoadArgs {
     /// Of usage.
     pub(super) fn shapes(&self) -> Result<Vec<Shape>, Error> {
         if let Some(path) = &self.trace {
-            let speed = positive("--trace-speed", self.trace_speed)?.unwrap_or(1.0);
             let (path, max_concurrency) = (path.clone(), self.max_concurrency);
-            return Ok(vec![Shape::Trace { path, speed, max_concurrency }]);
+            return Ok(vec![Shape::Trace { path, speed: self.trace_speed.unwrap_or(1.0), max_concurrency }]);
         }
         if let Some(text) = &self.rate {
-            let arrival = match self.arrival.unwrap_or(Gaps::Poisson) {
-                Gaps::Constant => Arrival::Constant,
-                Gaps::Poisson => Arrival::Poisson,
-                Gaps::Gamma => Arrival::Gamma(positive("--burstiness", self.burstiness)?.unwrap_or(1.0)),
-            };
+            let arrival = self.gaps();
             let open = |rate| Shape::Open { rate, arrival, max_concurrency: self.max_concurrency };
             return Ok(rates(text)?.into_iter().map(open).collect());
         }
@@ -170,15 +152,14 @@ impl LoadArgs {
 
     fn work(&self) -> Result<Work, Error> {
         let [isl, osl] = [&self.isl, &self.osl].map(|typed| typed.as_deref().unwrap_or(LENGTH));
-        if let Some(conversations) = self.chat.read(isl, osl)? {
+        if let Some(conversations) = chat::read(self, isl, osl)? {
             return Ok(Work::Conversations(Box::new(conversations)));
         }
         if let Some(path) = &self.prompts {
             let osl = self.osl.as_deref().map(Lengths::parse).transpose()?;
             return Ok(Work::Prompts { path: path.clone(), osl });
         }
-        let prefix = Prefix { tokens: self.prefix_tokens, groups: self.prefix_groups.max(1) };
-        Ok(Work::Synthetic { isl: Lengths::parse(isl)?, osl: Lengths::parse(osl)?, prefix })
+        Ok(Work::Synthetic { isl: Lengths::parse(isl)?, osl: Lengths::parse(osl)?, prefix: self.prefix() })
     }
 
     fn members(&self) -> Result<BTreeMap<String, serde_json::Value>, Error> {
@@ -200,7 +181,7 @@ impl LoadArgs {
             fits.then(|| (name.to_ascii_lowercase(), value.to_owned()))
         };
         // The value may be a secret and is not repeated.
-        let each = self.header.iter().map(|text| {
+        let each = self.header.iter().flatten().map(|text| {
             read(text).ok_or_else(|| {
                 Error::usage("a --header has not the form \"NAME: VALUE\"").hint("e.g. --header 'x-team: lab'")
             })
@@ -210,7 +191,7 @@ impl LoadArgs {
 
     fn slos(&self) -> Result<Slos, Error> {
         let mut slos = Slos::default();
-        for text in &self.slo {
+        for text in self.slo.iter().flatten() {
             let wrong = || {
                 Error::usage(format!("--slo '{text}' is not a valid limit"))
                     .hint("write it as ttft=200, tpot=50 or e2e=5000, in ms")
@@ -226,20 +207,5 @@ impl LoadArgs {
             }
         }
         Ok(slos)
-    }
-}
-
-fn positive(option: &str, value: Option<f64>) -> Result<Option<f64>, Error> {
-    match value {
-        Some(value) if !(value > 0.0 && value.is_finite()) => Err(Error::usage(format!("{option} must be above 0"))),
-        other => Ok(other),
-    }
-}
-
-fn not_negative(option: &str, value: f64) -> Result<f64, Error> {
-    if value >= 0.0 && value.is_finite() {
-        Ok(value)
-    } else {
-        Err(Error::usage(format!("{option} is {value}, but must be at least 0")))
     }
 }

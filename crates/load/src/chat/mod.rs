@@ -41,7 +41,7 @@ pub(crate) mod texts;
 pub use figures::Figures;
 pub use frame::Frame;
 pub use library::{Library, recognise};
-pub use settings::{limit, parse_lengths};
+pub use settings::parse_lengths;
 pub use source::{ChatSource, Parts};
 pub use texts::{CountedText, Estimate, Texts};
 

@@ -13,15 +13,6 @@ use sparkbench_text::error::Error;
 /// Active conversations for each client by default.
 pub const ACTIVE_PER_CLIENT: u32 = 3;
 
-/// A limit as typed. Absent or 0 is the input's own length (`None`). Negative is no limit (`Some(0)`).
-pub fn limit(typed: Option<i64>) -> Option<u32> {
-    match typed {
-        None | Some(0) => None,
-        Some(typed) if typed < 0 => Some(0),
-        Some(typed) => Some(u32::try_from(typed).unwrap_or(u32::MAX)),
-    }
-}
-
 /// How lengths are written.
 pub const LENGTHS_REMEDY: &str = "use 128, 100-200, uniform:100,200, normal:512,64, lognormal:512,128 or zipf:1.2,2048";
 

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::counters::Difference;
-use crate::settings::Cache;
+use crate::settings::{Cache, Word};
 
 /// A cold load finds less than this share of its prompt tokens in the cache. Engines share whole blocks (16 tokens and more) and the
 /// nonce is in the first one, so that nothing is shared. One per cent leaves room for the few words of a health check.
@@ -63,7 +63,7 @@ impl CacheCheck {
     /// - `difference`: of snapshots just before and just after the measured part (priming done before). Absent without metrics.
     /// - `requests`: that were answered in it, to allow each primed prompt its last block, and each cold one its head.
     pub fn judge(promised: Cache, difference: Option<&Difference>, requests: u64) -> Self {
-        let word = word(promised);
+        let word = promised.word();
         let source = difference.and_then(|difference| difference.cache_source).map(str::to_owned);
         let Some((difference, rate)) = difference.and_then(|found| Some((found, found.hit_rate()?))) else {
             return Self {
@@ -108,14 +108,5 @@ impl CacheCheck {
             }
             PromiseOutcome::Yes | PromiseOutcome::NotPromised => None,
         }
-    }
-}
-
-/// Word of a contract in suites and archives.
-pub(crate) const fn word(cache: Cache) -> &'static str {
-    match cache {
-        Cache::Cold => "cold",
-        Cache::Primed => "primed",
-        Cache::Natural => "natural",
     }
 }

@@ -40,17 +40,6 @@ pub struct Probed {
     pub tries: Vec<Try>,
 }
 
-/// Word of a way in suites and archives.
-pub(crate) const fn word(exact: Exact) -> &'static str {
-    match exact {
-        Exact::Auto => "auto",
-        Exact::MinTokens => "min-tokens",
-        Exact::MinNewTokens => "min-new-tokens",
-        Exact::IgnoreEos => "ignore-eos",
-        Exact::Off => "off",
-    }
-}
-
 /// Members of a request's body that ask for exactly `tokens` in a way. `max_tokens` is not among them.
 pub(crate) fn members(way: Exact, tokens: u32) -> Map<String, Value> {
     let mut map = Map::new();

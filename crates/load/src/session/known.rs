@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::Watcher;
 use crate::server::exact::{self, Probed};
 use crate::server::{self, Identity, Served, Tokenize};
-use crate::settings::{Exact, Settings};
+use crate::settings::{Exact, Settings, Word};
 use crate::target::Target;
 use sparkbench_archive::mask::Veil;
 use sparkbench_host::Host;
@@ -79,7 +79,7 @@ impl Known {
         let exact = (settings.exact == Exact::Auto).then(|| probe(&web, settings, &model.id));
         if let Some(probed) = exact.as_ref().filter(|probed| probed.way == Exact::Off) {
             let tried: Vec<String> =
-                probed.tries.iter().map(|tried| format!("{}: {}", exact::word(tried.way), tried.words)).collect();
+                probed.tries.iter().map(|tried| format!("{}: {}", tried.way.word(), tried.words)).collect();
             notes.push(format!("no exact output length is honoured ({}). Answers may be shorter", tried.join("; ")));
         }
         notes.iter_mut().for_each(|note| *note = veil.said(note));
@@ -119,7 +119,7 @@ impl Known {
         words.extend(self.most_tokens().map(|most| format!("{most} tokens at most")));
         words.extend(self.exact.as_ref().map(|probed| match probed.way {
             Exact::Off => "exact lengths not honoured".to_owned(),
-            way => format!("exact lengths by {}", exact::word(way)),
+            way => format!("exact lengths by {}", way.word()),
         }));
         format!("{url}: {}", words.join(", "))
     }

@@ -1,12 +1,30 @@
-//! The settings of a load as plain values, the same from a command line and from a suite.
+//! The values of the settings of a load: choices with their words, and what several options make together.
 //!
-//! In:  nothing.  Out: [`Settings`] and its parts, with their defaults.
-//! Not here: reading them (see `cli::load` and `load::suite`), checking them against a server (see `session`).
+//! In:  nothing.  Out: the parts of the settings, with their defaults.
+//! Not here: the options and the settings themselves (see `options`).
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::until::Until;
+/// A choice of an option, with its words.
+pub trait Word: Copy + PartialEq + 'static {
+    /// Each value, its word in suites and archives, and what the help page says of it.
+    const ALL: &'static [(Self, &'static str, &'static str)];
+
+    /// Its word in suites and archives.
+    fn word(self) -> &'static str {
+        Self::ALL.iter().find(|(value, ..)| *value == self).map_or("", |(_, word, _)| word)
+    }
+
+    /// Its word on the command line.
+    fn typed(self) -> &'static str {
+        self.word()
+    }
+
+    /// The value of a word.
+    fn of(word: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, known, _)| *known == word).map(|(value, ..)| *value)
+    }
+}
 
 /// Which route of the server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -18,15 +36,12 @@ pub enum Endpoint {
     Completions,
 }
 
-impl Endpoint {
-    /// Word on the command line and in suites.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Chat => "chat",
-            Self::Completions => "completions",
-        }
-    }
+impl Word for Endpoint {
+    const ALL: &'static [(Self, &'static str, &'static str)] =
+        &[(Self::Chat, "chat", "/v1/chat/completions"), (Self::Completions, "completions", "/v1/completions")];
+}
 
+impl Endpoint {
     /// Path below the base address.
     pub const fn path(self) -> &'static str {
         match self {
@@ -45,6 +60,44 @@ pub enum Arrival {
     Poisson,
     /// Gamma-distributed gaps of this shape: 1 is Poisson, below it comes in bursts, above it is smoother.
     Gamma(f64),
+}
+
+/// Which of them, without its shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gaps {
+    /// Exponential.
+    Poisson,
+    /// Equal.
+    Constant,
+    /// Gamma-distributed.
+    Gamma,
+}
+
+impl Word for Gaps {
+    const ALL: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Poisson, "poisson", "Exponential gaps"),
+        (Self::Constant, "constant", "Equal gaps"),
+        (Self::Gamma, "gamma", "Gamma gaps, see --burstiness"),
+    ];
+}
+
+impl Arrival {
+    /// Which of them.
+    pub const fn gaps(self) -> Gaps {
+        match self {
+            Self::Constant => Gaps::Constant,
+            Self::Poisson => Gaps::Poisson,
+            Self::Gamma(_) => Gaps::Gamma,
+        }
+    }
+
+    /// The shape of gamma gaps.
+    pub const fn burstiness(self) -> Option<f64> {
+        match self {
+            Self::Gamma(shape) => Some(shape),
+            Self::Constant | Self::Poisson => None,
+        }
+    }
 }
 
 /// When requests are sent.
@@ -113,6 +166,14 @@ pub enum Cache {
     Natural,
 }
 
+impl Word for Cache {
+    const ALL: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Cold, "cold", "Empty for every prompt, which begins with a nonce"),
+        (Self::Primed, "primed", "Filled: every prompt is sent once before"),
+        (Self::Natural, "natural", "As it is"),
+    ];
+}
+
 /// How an exact output length is asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Exact {
@@ -127,6 +188,58 @@ pub enum Exact {
     IgnoreEos,
     /// `max_tokens` alone: answers may be shorter.
     Off,
+}
+
+impl Word for Exact {
+    const ALL: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Auto, "auto", "Find out by a probe"),
+        (Self::MinTokens, "min-tokens", "ignore_eos and min_tokens"),
+        (Self::MinNewTokens, "min-new-tokens", "ignore_eos and min_new_tokens"),
+        (Self::IgnoreEos, "ignore-eos", "ignore_eos alone"),
+        (Self::Off, "off", "max_tokens alone: answers may be shorter"),
+    ];
+}
+
+/// A set of cells to measure instead of one load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Preset {
+    /// The field's lengths, at the settings' concurrency.
+    Standard,
+    /// These and longer ones.
+    Extended,
+    /// T1 to T6 of the published study.
+    Tests,
+    /// A row of concurrencies with the settings' lengths. To be ended at the first that the server refuses.
+    Concurrencies,
+}
+
+impl Word for Preset {
+    const ALL: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Standard, "standard", "128/128, 256/256, 1024/1024, 1024/128, 128/1024"),
+        (Self::Extended, "extended", "The standard ones and eleven longer ones, up to 65536 tokens"),
+        (Self::Tests, "t1-t6", "T1 to T6: batch 1, 1, 1, 4, 16, 32"),
+        (Self::Concurrencies, "concurrency", "Concurrency 1 to 128 by powers of two, until the server refuses"),
+    ];
+
+    fn typed(self) -> &'static str {
+        if self == Self::Concurrencies { "concurrencies" } else { self.word() }
+    }
+}
+
+/// A kind of prompts, under the names of other clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dataset {
+    /// Texts drawn at random.
+    Random,
+    /// Recorded conversations of a file.
+    ShareGpt,
+}
+
+impl Word for Dataset {
+    const ALL: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Random, "random", "Texts drawn at random"),
+        (Self::ShareGpt, "sharegpt", "Recorded conversations of a file"),
+    ];
 }
 
 /// Prefixes that prompts share.
@@ -170,6 +283,11 @@ pub enum Sampling {
     RoundRobin,
     /// Any of the active ones, by the seed.
     Random,
+}
+
+impl Word for Sampling {
+    const ALL: &'static [(Self, &'static str, &'static str)] =
+        &[(Self::RoundRobin, "round_robin", "One after another"), (Self::Random, "random", "At random, by the seed")];
 }
 
 /// Where conversations come from.
@@ -264,112 +382,6 @@ impl Share {
     pub const fn first(self, entries: u64) -> u64 {
         let (rank, world) = (self.rank as u64, self.world as u64);
         entries / world + (rank < entries % world) as u64
-    }
-}
-
-/// One load: one cell of one plan.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
-    /// Route.
-    pub endpoint: Endpoint,
-    /// Model to ask for. Absent is the one that the server lists.
-    pub model: Option<String>,
-    /// When.
-    pub shape: Shape,
-    /// Growth to it.
-    pub ramp: Option<Ramp>,
-    /// What.
-    pub work: Work,
-    /// Measured requests. Absent with a time bound, or by the file.
-    pub requests: Option<u64>,
-    /// Measured time, seconds. What would come due after it is not sent.
-    pub duration_s: Option<f64>,
-    /// End when a figure is known so well. The bounds above still hold.
-    pub until: Option<Until>,
-    /// Seconds that requests in flight may take beyond a time bound. Then they are cancelled.
-    pub drain_s: f64,
-    /// Warm-up requests, with prompts of their own.
-    pub warmup: u64,
-    /// Cut off the measured part's end for steady figures, seconds.
-    pub cooldown_cut_s: f64,
-    /// Seed of everything drawn.
-    pub seed: u64,
-    /// Sets the nonces of a cold cache apart from those of earlier loads against the same server. Same plan, other nonces.
-    pub nonce: u64,
-    /// Time limit of a request, seconds.
-    pub timeout_s: f64,
-    /// Times a request is sent again after 429, 503 or a failed connection. Shown in every count.
-    pub retries: u32,
-    /// Cache contract.
-    pub cache: Cache,
-    /// Exact output lengths.
-    pub exact: Exact,
-    /// Sampling temperature.
-    pub temperature: f64,
-    /// Further members of the body, as JSON. They win over ours.
-    pub extra_body: BTreeMap<String, serde_json::Value>,
-    /// Further headers. Values are never printed or archived.
-    pub headers: BTreeMap<String, String>,
-    /// Name of the variable that holds the key, where the server wants one.
-    pub api_key_env: Option<String>,
-    /// `tokenizer.json` for the local audit.
-    pub tokenizer: Option<PathBuf>,
-    /// Prompts as token ids (`completions` alone, with a tokenizer).
-    pub token_ids: bool,
-    /// Ask the server to count along in each chunk.
-    pub continuous_usage: bool,
-    /// Service-level objectives.
-    pub slos: Slos,
-    /// Part of the plan.
-    pub share: Share,
-    /// Do not check the certificate of TLS.
-    pub insecure: bool,
-    /// Certificate authorities of the server, PEM.
-    pub ca_file: Option<PathBuf>,
-}
-
-impl Settings {
-    /// Measured requests of this client's share, where they have a number.
-    pub fn own_requests(&self) -> Option<u64> {
-        let requests = self.requests?;
-        // As the plan goes: warm-up, priming, measured part.
-        let before = self.warmup + if self.cache == Cache::Primed { requests } else { 0 };
-        Some(self.share.first(before + requests) - self.share.first(before))
-    }
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            endpoint: Endpoint::Chat,
-            model: None,
-            shape: Shape::Closed { concurrency: 1 },
-            ramp: None,
-            work: Work::Synthetic { isl: Lengths::Fixed(128), osl: Lengths::Fixed(128), prefix: Prefix::default() },
-            requests: None,
-            until: None,
-            duration_s: None,
-            drain_s: 30.0,
-            warmup: 0,
-            cooldown_cut_s: 0.0,
-            seed: 42,
-            nonce: 0,
-            timeout_s: 600.0,
-            retries: 0,
-            cache: Cache::Cold,
-            exact: Exact::Auto,
-            temperature: 0.0,
-            extra_body: BTreeMap::new(),
-            headers: BTreeMap::new(),
-            api_key_env: None,
-            tokenizer: None,
-            token_ids: false,
-            continuous_usage: false,
-            slos: Slos::default(),
-            share: Share::default(),
-            insecure: false,
-            ca_file: None,
-        }
     }
 }
 

@@ -4,13 +4,10 @@
 //! Not here: the cells of a preset (see `matrix`), the steps of a search (see `sweep`).
 
 use super::{Planned, bounded};
-use crate::matrix::{self, Preset, WARMUP_PASSES};
-use crate::settings::{Settings, Shape, Work};
+use crate::matrix::{self, WARMUP_PASSES};
+use crate::settings::{LoadOptions, Preset, Settings, Shape, Word, Work};
 use crate::sweep::Search;
 use sparkbench_plan::Reader;
-
-/// Limit for warm-up passes. More are taken for a typing error.
-const WARMUPS_MAX: i64 = 100;
 
 /// Purpose of a load.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,11 +32,9 @@ pub(super) struct Set {
 }
 
 impl Set {
-    /// Takes them.
-    pub(super) fn read(keys: &mut Reader<'_>) -> Self {
-        let preset = keys.choice("matrix", &Preset::ALL.map(Preset::word)).and_then(|word| Preset::parse(&word).ok());
-        let search = keys.switch("saturation").unwrap_or(false);
-        let warmups = super::small(keys, "warmup_passes", 0, WARMUPS_MAX);
+    /// Holds them against the other keys.
+    pub(super) fn read(keys: &mut Reader<'_>, options: &LoadOptions) -> Self {
+        let (preset, search, warmups) = (options.matrix, options.saturation.unwrap_or(false), options.warmup_passes);
         if preset.is_some() && search {
             keys.fault(
                 "saturation",

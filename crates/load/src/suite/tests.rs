@@ -1,6 +1,7 @@
 //! Tables as people write them.
 
 use super::*;
+use crate::settings::{Cache, Exact, Prefix, Sampling};
 use crate::sweep::Search;
 use sparkbench_plan::{Faults, Kinds, Suite};
 
