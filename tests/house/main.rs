@@ -4,6 +4,7 @@
 mod support;
 
 mod dependencies;
+mod options;
 mod prose;
 mod readme;
 mod shell;

@@ -140,3 +140,63 @@ fn take(option: &LoadOption, options: &mut LoadOptions, matches: &ArgMatches) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Alone {
+        #[command(flatten)]
+        load: LoadArgs,
+    }
+
+    #[test]
+    fn every_option_of_the_table_is_taken_under_each_of_its_names() {
+        let words = ["load", "--url", "http://h"];
+        let untyped = Alone::try_parse_from(words).unwrap().load;
+        for option in OPTIONS {
+            let Some(long) = option.option() else { continue };
+            assert_eq!(option.value(&untyped), None, "--{long} is there without being typed");
+            let choices = match option.kind {
+                ValueKind::Choice { words, .. } => words(),
+                _ => vec![["1", "1", ""]],
+            };
+            for [word, typed, _] in choices {
+                for name in std::iter::once(long.as_str()).chain(option.aliases.iter().copied()) {
+                    let value = (!matches!(option.kind, ValueKind::Switch(_))).then(|| typed.to_owned());
+                    let beside: Vec<String> = match option.requires {
+                        "" => Vec::new(),
+                        other => {
+                            let other = OPTIONS.iter().find(|option| option.name == other).and_then(LoadOption::option);
+                            vec![format!("--{}", other.unwrap()), "1".to_owned()]
+                        }
+                    };
+                    let line =
+                        words.map(str::to_owned).into_iter().chain([format!("--{name}")]).chain(value).chain(beside);
+                    let load = Alone::try_parse_from(line).unwrap().load;
+                    let said = option.value(&load).unwrap();
+                    let text = said.as_str().map_or_else(|| said.to_string(), str::to_owned);
+                    let found =
+                        if matches!(option.kind, ValueKind::Choice { .. }) { text == word } else { !text.is_empty() };
+                    assert!(found, "--{name} {typed}: {text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_default_on_the_help_page_is_the_default_of_the_settings() {
+        let plain = LoadOptions::of(&sparkbench_load::settings::Settings::default());
+        for option in OPTIONS.iter().filter(|option| !option.default.is_empty()) {
+            let Some(value) = option.value(&plain) else { continue };
+            let same = match (value.as_str(), value.as_f64()) {
+                (Some(text), _) => text == option.default,
+                (None, number) => number == option.default.parse().ok(),
+            };
+            assert!(same, "{}: {value} is not {}", option.name, option.default);
+        }
+    }
+}

@@ -110,9 +110,10 @@ impl LoadArgs {
 
     /// Numbers that no load can have. Where a suite begins above 0, so does the command line.
     fn in_range(&self) -> Result<(), Error> {
+        let mut options = self.options.0.clone();
         for option in OPTIONS.iter().filter(|option| !option.late) {
-            let ValueKind::Number(_, low, _) = option.kind else { continue };
-            let Some(value) = option.value(self).and_then(|value| value.as_f64()) else { continue };
+            let ValueKind::Number(at, low, _) = option.kind else { continue };
+            let Some(value) = *at(&mut options) else { continue };
             let name = option.option().unwrap_or_default();
             if low > 0.0 && !(value > 0.0 && value.is_finite()) {
                 return Err(Error::usage(format!("--{name} must be above 0")));
@@ -207,5 +208,36 @@ impl LoadArgs {
             }
         }
         Ok(slos)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Alone {
+        #[command(flatten)]
+        load: LoadArgs,
+    }
+
+    #[test]
+    fn a_number_that_no_load_can_have_is_refused_by_its_name() {
+        for (line, wanted) in [
+            ("--duration=0", "--duration must be above 0"),
+            ("--duration=inf", "--duration must be above 0"),
+            ("--timeout=NaN", "--timeout must be above 0"),
+            ("--rate 1 --arrival gamma --burstiness=-1", "--burstiness must be above 0"),
+            ("--drain=-1", "--drain is -1, but must be at least 0"),
+            ("--temperature=inf", "--temperature is inf, but must be at least 0"),
+        ] {
+            let words = ["load", "--url", "http://h"].into_iter().chain(line.split_whitespace());
+            let said = Alone::try_parse_from(words).unwrap().load.settings().unwrap_err();
+            assert_eq!(said.what, wanted, "{line}");
+        }
+        let words = ["load", "--url", "http://h", "--duration", "0.01", "--drain", "0", "--temperature", "0"];
+        assert!(Alone::try_parse_from(words).unwrap().load.settings().is_ok());
     }
 }

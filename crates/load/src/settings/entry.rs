@@ -40,7 +40,7 @@ pub struct OptionEntry<O: 'static> {
     pub help: &'static str,
     /// Default as the help page states it, where there is one for each load.
     pub default: &'static str,
-    /// ValueKind, range and place.
+    /// Kind, range and place.
     pub kind: ValueKind<O>,
     /// Whether the command line refuses 0. Suites do so by the range.
     pub positive: bool,

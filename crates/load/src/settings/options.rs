@@ -3,7 +3,7 @@
 //! In:  nothing.  Out: [`OPTIONS`], [`LoadOptions`] with a value for each, [`Settings`].
 //! Not here: how an entry is read and written (see `entry`), options about the load's own files (see `cli::load`).
 //!
-//! An entry is `name: ValueKind(range) { attributes } "help" -> type in Settings = default`. What has no type in [`Settings`] is put together with
+//! An entry is `name: Kind(range) { attributes } "help" -> type in Settings = default`. What has no type in [`Settings`] is put together with
 //! others there, such as `rate` and `arrival` in a [`Shape`].
 
 use std::collections::BTreeMap;
@@ -177,7 +177,7 @@ options! {
         "File with one prompt a line, as JSON (\"prompt\" or \"messages\", \"output_tokens\") or as text";
     // Of the command line alone: other clients' names of `prompts`.
     dataset_name: Choice<Dataset> { value: "NAME", group: PROMPTS, key: "", conflicts: &["trace", "prompts"] }
-        "ValueKind of prompts, under the names of the clients of vLLM and SGLang. random draws texts of --isl and --osl. sharegpt takes the first \
+        "Kind of prompts, under the names of the clients of vLLM and SGLang. random draws texts of --isl and --osl. sharegpt takes the first \
          question of each conversation in --dataset-path and the length of its answer";
     dataset_path: File { value: "FILE", group: PROMPTS, key: "", conflicts: &["trace", "prompts", "matrix"] }
         "File for --dataset-name sharegpt: a JSON list with \"conversations\". --num-prompts of them are drawn, 1000 by default";

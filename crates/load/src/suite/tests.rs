@@ -4,6 +4,7 @@ use super::*;
 use crate::settings::{Cache, Exact, Prefix, Sampling};
 use crate::sweep::Search;
 use sparkbench_plan::{Faults, Kinds, Suite};
+use std::collections::BTreeSet;
 
 /// Reads the keys of a table, and what is wrong with them.
 fn table(text: &str) -> (Vec<Planned>, Vec<String>) {
@@ -236,4 +237,39 @@ fn a_search_fills_every_place_and_leaves_a_duration_alone() {
     assert_eq!(closed(4, Some(20), None), (false, Some(20)));
     assert_eq!(closed(32, Some(20), Some(10.0)), (false, Some(20)));
     assert_eq!(closed(32, None, None), (false, None));
+}
+
+#[test]
+fn every_key_of_the_table_of_options_is_read_and_what_makes_a_load_is_written_down() {
+    let shared = "endpoint = 'completions'\nmodel = 'm'\nramp_s = 10\nramp_from = 0.5\nramp_exponential = true\nrequests = 100\nduration_s = 60\n\
+        until = 'ttft_p99=2%'\nuntil_least = 7\ndrain_s = 5\nwarmup = 8\ncooldown_cut_s = 2\nseed = 7\ntimeout_s = 31\nretries = 2\n\
+        cache = 'natural'\nexact = 'ignore-eos'\ntemperature = 0.5\napi_key_env = 'KEY'\ntokenizer = 'Cargo.toml'\ntoken_ids = true\n\
+        continuous_usage = true\ninsecure = true\nca_file = 'LICENSE'\nrank = 1\nworld = 2";
+    let suites = [
+        format!("{shared}\nrate = 2.5\narrival = 'gamma'\nburstiness = 0.5\nmax_concurrency = 64\nisl = 3\nosl = '4-8'\nprefix_tokens = 32\nprefix_groups = 4"),
+        format!("{shared}\ntrace = 'Cargo.toml'\ntrace_speed = 2\nmax_concurrency = 64\nprompts = 'LICENSE'\nosl = 3"),
+        format!("{shared}\nconcurrency = 8"),
+        "[environments.a.conversations]\nnum_clients = 4\nmax_active_conversations = 12\ncount = 24\nrequest_rate = 0.5\nmax_num_requests = 100\n\
+         max_turns = 6\nwarmup_step = true\nlimit_min_tokens = 8\nlimit_max_tokens = 64\nconversation_sampling = 'random'\nearly_stop = true\n\
+         recorded_answers = true\nturns = '3-5'\nisl = 100\ncommon_prefix = 512\nown_prefix = '10-20'"
+            .to_owned(),
+    ];
+    // Sets of loads, and what is for the eyes alone.
+    let mut seen: BTreeSet<&str> = ["matrix", "saturation", "warmup_passes", "print_content"].into();
+    for suite in &suites {
+        let options = LoadOptions::of(&well(suite)[0].settings);
+        let given = |key: &str| suite.lines().any(|line| line.starts_with(&format!("{key} = ")));
+        for option in OPTIONS.iter().filter(|option| option.is_key() && given(option.key)) {
+            let own = option.group == CONVERSATIONS || !suite.contains("conversations");
+            assert!(!own || option.value(&options).is_some(), "{} is not written down: {suite}", option.key);
+            seen.insert(option.key);
+        }
+        let written = toml::to_string(&write(&well(suite)[0].settings)).unwrap();
+        let again = written.replace("[conversations]", "[environments.a.conversations]");
+        assert_eq!(well(&again)[0].settings, well(suite)[0].settings, "{written}");
+    }
+    let keys: BTreeSet<&str> = OPTIONS.iter().filter(|option| option.is_key()).map(|option| option.key).collect();
+    assert_eq!(keys.difference(&seen).collect::<Vec<_>>(), Vec::<&&str>::new(), "keys without a case here");
+    let summary: Vec<&str> = OPTIONS.iter().map(|option| option.summary).filter(|name| !name.is_empty()).collect();
+    assert_eq!(summary.iter().collect::<BTreeSet<_>>().len(), summary.len(), "a name of a summary stands twice");
 }
