@@ -19,7 +19,7 @@ pub(super) struct LoadArgs {
     #[arg(long, value_name = "URL")]
     pub url: String,
     #[command(flatten)]
-    pub options: Typed,
+    pub options: TypedOptions,
     /// Address of rank 0, where the clients meet and become one load
     ///
     /// It is the address on the link that they use. mpirun -n on one machine and srun know it themselves. Without an address, clients with
@@ -38,9 +38,9 @@ impl Deref for LoadArgs {
 
 /// The options of the table that were typed.
 #[derive(Debug, Clone)]
-pub(super) struct Typed(pub LoadOptions);
+pub(super) struct TypedOptions(pub LoadOptions);
 
-impl Args for Typed {
+impl Args for TypedOptions {
     fn augment_args(command: Command) -> Command {
         command.args(OPTIONS.iter().filter_map(argument))
     }
@@ -50,7 +50,7 @@ impl Args for Typed {
     }
 }
 
-impl FromArgMatches for Typed {
+impl FromArgMatches for TypedOptions {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let mut options = LoadOptions::default();
         let typed = |option: &&LoadOption| {

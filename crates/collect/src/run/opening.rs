@@ -19,7 +19,7 @@ use sparkbench_host::Host;
 use sparkbench_text::error::Error;
 
 /// A clock of the journal.
-pub(super) type Clock<'a> = &'a (dyn Fn() -> Moment + Sync);
+pub(super) type Now<'a> = &'a (dyn Fn() -> Moment + Sync);
 
 /// Known facts of each machine, by its name.
 pub(super) type Trees = BTreeMap<String, serde_json::Value>;
@@ -38,7 +38,7 @@ pub(super) struct Opened<'a> {
 
 impl Request<'_> {
     /// Continues the campaign of the folder, where it holds one and that is asked for. Else begins one.
-    pub(super) fn open<'a>(&self, clock: Clock<'a>) -> Result<Opened<'a>, Error> {
+    pub(super) fn open<'a>(&self, clock: Now<'a>) -> Result<Opened<'a>, Error> {
         let archive = &self.options.archive;
         if !self.options.resume {
             return self.begin(clock);
@@ -50,7 +50,7 @@ impl Request<'_> {
         }
     }
 
-    fn resume<'a>(&self, wire: &CampaignWire, clock: Clock<'a>) -> Result<Opened<'a>, Error> {
+    fn resume<'a>(&self, wire: &CampaignWire, clock: Now<'a>) -> Result<Opened<'a>, Error> {
         let (host, options) = (self.host.as_ref(), self.options);
         let fits = same_suite(self.experiment, wire, &options.archive);
         match expect_campaign(&options.archive) {
@@ -68,7 +68,7 @@ impl Request<'_> {
         Ok(Opened { writer, wire, cluster, there_now, resumed: true })
     }
 
-    fn begin<'a>(&self, clock: Clock<'a>) -> Result<Opened<'a>, Error> {
+    fn begin<'a>(&self, clock: Now<'a>) -> Result<Opened<'a>, Error> {
         let (experiment, host) = (self.experiment, self.host.as_ref());
         expect_free(&self.options.archive)?;
         let id = archive_id(host)?;
@@ -116,7 +116,7 @@ pub(super) fn paths(experiment: &Experiment) -> Vec<PathBuf> {
     models.chain([experiment.folder.clone()]).collect()
 }
 
-fn session<'a>(experiment: &Experiment, host: &dyn Host, id: &str, clock: Clock<'a>) -> Result<Session<'a>, Error> {
+fn session<'a>(experiment: &Experiment, host: &dyn Host, id: &str, clock: Now<'a>) -> Result<Session<'a>, Error> {
     let retention = &experiment.suite.retention;
     Ok(Session {
         tool: record::tool(),
