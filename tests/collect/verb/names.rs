@@ -79,7 +79,8 @@ fn every_verb_that_reads_shows_names_which_are_no_text() {
     let inputs: Vec<&Value> = analysis["inputs"].as_array().unwrap().iter().collect();
     let alike: Vec<&&Value> = inputs
         .iter()
-        .filter(|input| input["path"].as_str().is_some_and(|path| path.contains("work/Gr\\xF6\\xDFe.log")))
+        // The second of two names that look alike has a number before its ending.
+        .filter(|input| input["path"].as_str().is_some_and(|path| path.contains("work/Gr\\xF6\\xDFe")))
         .collect();
     assert_eq!(alike.len(), 2, "both files are there: {inputs:?}");
     assert_eq!(alike.iter().filter(|input| input["name_bytes"].is_string()).count(), 1, "{alike:?}");

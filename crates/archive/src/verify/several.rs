@@ -101,5 +101,6 @@ impl Runs {
 
 /// Whether a folder is the archive of a campaign, or what is left of one.
 pub(super) fn is_archive(folder: &Path) -> bool {
-    [CAMPAIGN_FILE, JOURNAL_FILE].iter().any(|name| folder.join(name).exists())
+    // A link to nothing in the place of one is damage of an archive.
+    [CAMPAIGN_FILE, JOURNAL_FILE].iter().any(|name| folder.join(name).symlink_metadata().is_ok())
 }

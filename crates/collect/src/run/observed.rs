@@ -12,6 +12,7 @@ use super::telemetry::{self, Sampler};
 use super::watchdog::Watch;
 use crate::workload::{Common, Workload};
 use sparkbench_archive::manifest::{ProcessWire, SamplerWire, TELEMETRY_FILE};
+use sparkbench_archive::{Appender, shown};
 use sparkbench_host::gpu::SharedGpu;
 use sparkbench_host::tree::TreeSource;
 use sparkbench_host::{Closed, Ended, Host, Launched};
@@ -44,22 +45,39 @@ pub(super) struct Observed {
 }
 
 impl Observer {
-    /// Begins at once. Samples go into `folder`.
+    /// The file of samples. It is made before the program starts, which may mount something over the archive at once.
     ///
     /// # Errors
-    /// When the file cannot be made.
+    /// When it cannot be made.
+    pub(super) fn samples(folder: &Path) -> Result<Appender, Error> {
+        Appender::create(&folder.join(TELEMETRY_FILE))
+    }
+
+    /// Takes the file away again, where nothing was started.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub(super) fn remove_samples(folder: &Path) -> Result<(), Error> {
+        let path = folder.join(TELEMETRY_FILE);
+        std::fs::remove_file(&path)
+            .map_err(|cause| Error::archive(format!("cannot remove '{}'", shown(&path))).because(cause))
+    }
+
+    /// Begins at once.
+    ///
+    /// # Errors
+    /// When the head of the file cannot be written.
     pub(super) fn begin(
         host: &Arc<dyn Host>,
         gpu: Option<&SharedGpu>,
         suite: &Suite,
         (common, workload): (&Common, &dyn Workload),
-        folder: &Path,
+        samples: Appender,
         launched: &dyn Launched,
     ) -> Result<Self, Error> {
         let tree = Arc::new(Mutex::new(TreeSource { pids: launched.tree(), cgroups: launched.cgroups(), main: None }));
         let interval = telemetry::interval_for(&suite.telemetry, workload.expected_s());
-        let file = folder.join(TELEMETRY_FILE);
-        let sampler = Sampler::start(Arc::clone(host), gpu.cloned(), interval, &file, Arc::clone(&tree))?;
+        let sampler = Sampler::start(Arc::clone(host), gpu.cloned(), interval, samples, Arc::clone(&tree))?;
         let mut settings = suite.watchdogs.clone();
         settings.time_limit_s = common.time_limit_s.unwrap_or(settings.time_limit_s);
         let watch = Watch::begin(host.as_ref(), gpu.map(AsRef::as_ref), &settings);

@@ -22,6 +22,7 @@ use super::{commands, gates, state};
 use crate::env::{Environment, Examined, Invocation, NATIVE, Place};
 use crate::workload::beside::{Beside, Done, log_tail};
 use crate::workload::{self, Common, Placement, Workload};
+use sparkbench_archive::Appender;
 use sparkbench_archive::manifest::{NodeWire, PlannedRun, RUN_SCHEMA, RunWire, SamplerWire, StateWire};
 use sparkbench_host::{Closed, Ended, Job, Launched};
 use sparkbench_model::{Finding, Instant, Level};
@@ -239,6 +240,7 @@ impl Collector<'_> {
         match self.ready(setting) {
             Ok(Ready { invocation, job, beside }) => {
                 course.invocation = invocation;
+                let samples = Observer::samples(&setting.place.folder)?;
                 let launched = match &job {
                     Some(job) => {
                         course.variables.clone_from(&job.env);
@@ -247,9 +249,10 @@ impl Collector<'_> {
                     None => Ok(Box::new(Attached::begin(&self.host)) as Box<dyn Launched>),
                 };
                 match launched {
-                    Ok(launched) => self.follow(setting, before, launched, beside, course)?,
+                    Ok(launched) => self.follow(setting, before, (launched, samples), beside, course)?,
                     Err(error) => {
                         course.trouble.push(error.in_a_line());
+                        Observer::remove_samples(&setting.place.folder)?;
                         course.interrupted = self.host.interrupted();
                         // What the environment made ready has no guard that would take it down.
                         setting.environment.sweep(self.host.as_ref(), &self.archive_id)?;
@@ -287,7 +290,7 @@ impl Collector<'_> {
         &mut self,
         setting: &Setting<'_>,
         before: &Before,
-        mut launched: Box<dyn Launched>,
+        (mut launched, samples): (Box<dyn Launched>, Appender),
         beside: Option<Box<dyn Beside>>,
         course: &mut Course,
     ) -> Result<(), Error> {
@@ -295,7 +298,7 @@ impl Collector<'_> {
         let (host, place) = (Arc::clone(&self.host), &setting.place);
         let measured = (setting.common, setting.workload);
         let (suite, gpu) = (&self.experiment.suite, self.gpu.as_ref());
-        let mut observer = Observer::begin(&host, gpu, suite, measured, &place.folder, launched.as_ref())?;
+        let mut observer = Observer::begin(&host, gpu, suite, measured, samples, launched.as_ref())?;
         let company = beside.map(|beside| Company::start(beside, &host, &place.folder)).transpose()?;
         let mut main = None;
         let ended = loop {

@@ -314,6 +314,7 @@ impl Member {
             write_asset(&place.work, &name, &bytes)?;
         }
         let worker = workload.worker(&cell, &inside)?;
+        let samples = Observer::samples(&place.folder)?;
         let invocation = worker.map(|made| Invocation { model_path: model.path.clone(), ..made });
         let mut launched: Box<dyn Launched> = match &invocation {
             Some(invocation) => {
@@ -333,7 +334,7 @@ impl Member {
         };
         let works = invocation.is_some();
         let gpu = campaign.gpu.as_ref();
-        let mut observer = Observer::begin(host, gpu, suite, (common, workload), &place.folder, launched.as_ref())?;
+        let mut observer = Observer::begin(host, gpu, suite, (common, workload), samples, launched.as_ref())?;
         let port = workload.worker_port().filter(|_| works);
         let mut readiness = Readiness { port, until: host.monotonic() + LISTENS, started: false, ending: false };
         let mut main = None;

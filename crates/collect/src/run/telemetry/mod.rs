@@ -15,7 +15,6 @@ mod thread;
 mod worker;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -118,12 +117,11 @@ impl Sampler {
         host: Arc<dyn Host>,
         gpu: Option<SharedGpu>,
         interval: Duration,
-        file: &Path,
+        mut file: Appender,
         tree: Arc<Mutex<TreeSource>>,
     ) -> Result<Self, Error> {
         let reader = HostReader::open(host.as_ref());
         let table = Arc::new(Table::new(&reader.sensors().names()));
-        let mut file = Appender::create(file)?;
         file.line(&table.header())?;
         let shared = Arc::new(Shared::default());
         let (stop, stopped) = mpsc::channel();
