@@ -827,7 +827,7 @@ fn a_pipe_that_nobody_reads_ends_a_load_with_an_error_and_those_of_a_shell_are_w
         let arguments = ["load", "--url", &address, "--osl", "4", "--requests", "2", option, "pipe"];
         let ending = run_in(folder.path(), &arguments, &[]).expect(5);
         ending.complains(&["cannot write '", "nothing reads from the other end of it", "start what reads it first"]);
-        assert!(ending.out.contains("TTFT"), "the figures are printed: {}", ending.out);
+        assert!(ending.out.contains("ttft_ms"), "the figures are printed: {}", ending.out);
     }
     for output in ["--json /dev/stdout | cat", "--json >(cat)", "--json /dev/stdout"] {
         let script = format!("\"$1\" load --url {address} --osl 4 --requests 2 --quiet {output}");

@@ -370,6 +370,9 @@ mod tests {
         let error = open_plain(&circle).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
         assert_eq!(error.to_string(), "it is a link that leads to itself, not a file");
-        assert_eq!(open_plain(&nothing).unwrap_err().kind(), io::ErrorKind::NotFound);
+        let error = open_plain(&nothing).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        assert_eq!(error.to_string(), "it is a link to 'no-such-file', which does not exist, not a file");
+        assert_eq!(open_plain(&folder.join("absent")).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }
