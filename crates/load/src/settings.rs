@@ -4,11 +4,13 @@
 //! Not here: arguments (see `cli::load`), keys of a suite (see `suite`), checking them against a server (see `session`).
 
 mod entry;
+mod members;
 mod options;
 mod values;
 
 pub(crate) use entry::found;
 pub use entry::{CONVERSATIONS, ValueKind};
+pub(crate) use members::unmeasurable;
 pub use options::{LoadOption, LoadOptions, OPTIONS, Settings};
 pub use values::{
     Arrival, Cache, ConversationInput, Conversations, Dataset, Endpoint, Exact, Gaps, Lengths, Prefix, Preset, Ramp,

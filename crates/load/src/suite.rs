@@ -16,7 +16,7 @@ use serde_json::Value as Json;
 
 use super::settings::{
     Arrival, CONVERSATIONS, ConversationInput, Conversations, Endpoint, Lengths, LoadOption, LoadOptions, OPTIONS,
-    Ramp, Settings, Shape, Share, Slos, Work, found,
+    Ramp, Settings, Shape, Share, Slos, Work, found, unmeasurable,
 };
 use super::until::{self, Until};
 use sparkbench_plan::Reader;
@@ -70,6 +70,10 @@ pub fn read(keys: &mut Reader<'_>, folder: &Path) -> Vec<Planned> {
             "needs the completions route and a tokenizer",
             "add endpoint = \"completions\" and tokenizer = \"tokenizer.json\"",
         );
+    }
+    if let Some(why) = unmeasurable(&settings.extra_body) {
+        keys.fault("extra_body", format!("cannot be measured: {why}"), "leave that member out");
+        return Vec::new();
     }
     let (Some(shapes), Some(work)) = (shapes, work) else { return Vec::new() };
     let shapes = match &work {

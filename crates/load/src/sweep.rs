@@ -41,8 +41,10 @@ pub struct SweepPoint {
     pub request_s: f64,
     /// Share of requests that failed or were never sent.
     pub failed: f64,
-    /// Whether the stated SLOs are met. Absent without any.
+    /// Whether the stated SLOs are met. Absent without any, and where that is not known.
     pub slo_met: Option<bool>,
+    /// SLOs are stated, and whether they are met is not known.
+    pub slo_unknown: bool,
     /// See [`oversaturated`].
     pub oversaturated: bool,
 }
@@ -54,6 +56,8 @@ pub enum Limit {
     Failed { share: f64 },
     /// An SLO is not met.
     Slo,
+    /// Whether an SLO is met is not known, and more load would not tell.
+    SloUnknown,
     /// Requests in flight and the time to the first token grow as long as the load lasts.
     Oversaturated,
     /// The throughput grows too little for the load that was added.
@@ -69,6 +73,7 @@ impl Limit {
         match self {
             Self::Failed { share } => format!("{:.1} % of the requests fail", share * 100.0),
             Self::Slo => "an SLO is not met".to_owned(),
+            Self::SloUnknown => "an SLO cannot be judged".to_owned(),
             Self::Oversaturated => "requests pile up until the load ends".to_owned(),
             Self::Flat { growth } if growth < 0.0 => "throughput falls".to_owned(),
             Self::Flat { growth } => {
@@ -137,7 +142,7 @@ impl Search {
         let next = match (low, high) {
             (None, None) => self.from,
             // Not even the first pays: smaller ones are not asked for.
-            (None, Some(_)) => return None,
+            (None, Some(_)) | (_, Some((_, Limit::SloUnknown))) => return None,
             (Some(low), None) if low >= self.to => return None,
             (Some(low), None) => (2.0 * low).min(self.to),
             (Some(low), Some((high, _))) => {
@@ -180,6 +185,9 @@ fn limit(point: &SweepPoint, before: Option<&SweepPoint>) -> Option<Limit> {
     }
     if point.slo_met == Some(false) {
         return Some(Limit::Slo);
+    }
+    if point.slo_unknown {
+        return Some(Limit::SloUnknown);
     }
     if point.oversaturated {
         return Some(Limit::Oversaturated);
@@ -224,6 +232,7 @@ mod tests {
             request_s: throughput / 100.0,
             failed: 0.0,
             slo_met: None,
+            slo_unknown: false,
             oversaturated: false,
         }
     }
@@ -264,6 +273,17 @@ mod tests {
         assert!((3.1..=3.3).contains(&found.best.unwrap().value) && matches!(found.limit, Some((_, Limit::Slo))));
         let (asked, found) = run(Search::concurrencies(8), |value| SweepPoint { failed: 1.0, ..server(value, 8.0) });
         assert_eq!((asked, found.best), (vec![1.0], None));
+    }
+
+    #[test]
+    fn an_objective_that_cannot_be_judged_ends_it_at_once_and_is_no_limit_of_the_server() {
+        let (asked, found) =
+            run(Search::concurrencies(64), |value| SweepPoint { slo_unknown: true, ..server(value, 1e9) });
+        assert_eq!((asked, found.best, found.limit), (vec![1.0], None, Some((1.0, Limit::SloUnknown))));
+        let later = |value: f64| SweepPoint { slo_unknown: value > 5.0, ..server(value, 1e9) };
+        let (asked, found) = run(Search::concurrencies(64), later);
+        assert_eq!((asked, found.limit), (vec![1.0, 2.0, 4.0, 8.0], Some((8.0, Limit::SloUnknown))));
+        assert_eq!(Limit::SloUnknown.words(), "an SLO cannot be judged");
     }
 
     #[test]

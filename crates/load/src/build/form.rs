@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::order::{Asked, Phase};
 use crate::plan::Entry;
-use crate::settings::{Endpoint, Exact, Settings};
+use crate::settings::{Endpoint, Exact, Settings, unmeasurable};
 use sparkbench_text::error::Error;
 
 /// Parts of a body beside its prompt.
@@ -51,6 +51,9 @@ impl Form {
                 return Err(Error::usage(format!("the member '{name}' of the body cannot be set"))
                     .hint("leave it out: the load sets it. Put your own prompts into a file"));
             }
+        }
+        if let Some(why) = unmeasurable(extra) {
+            return Err(Error::usage(why).hint("leave it out"));
         }
         if exact == Exact::Auto {
             return Err(Error::usage("how to ask this server for an exact length is not known")

@@ -84,6 +84,9 @@ fn members_of_the_user_win() {
     for name in ["stream", "messages", "prompt"] {
         assert!(Form::new(&extra(json!({ name: 1 })), "m", Exact::Off, false).unwrap_err().to_string().contains(name));
     }
+    for several in [json!({"n": 2}), json!({"echo": true})] {
+        assert!(Form::new(&extra(several), "m", Exact::Off, false).is_err());
+    }
 }
 
 #[test]

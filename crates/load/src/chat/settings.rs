@@ -7,7 +7,7 @@
 //! answer (recorded, or drawn). A negative number sets no limit. A positive number is the limit. In [`Conversations`] absent is `None`, and
 //! "no limit" is `Some(0)`.
 
-use crate::settings::{Cache, ConversationInput, Conversations, Endpoint, Lengths, Settings, Shape};
+use crate::settings::{Cache, ConversationInput, Conversations, Endpoint, Lengths, Settings, Shape, unmeasurable};
 use sparkbench_text::error::Error;
 
 /// Active conversations for each client by default.
@@ -121,6 +121,7 @@ pub(super) fn check(settings: &Settings, chat: &Conversations) -> Result<(), Err
     if settings.extra_body.contains_key("messages") {
         wrong.push("the extra body holds \"messages\", which conversations write themselves".to_owned());
     }
+    wrong.extend(unmeasurable(&settings.extra_body));
     let closed =
         matches!(settings.shape, Shape::Closed { concurrency } if concurrency == 1 || concurrency == chat.clients);
     if !closed || settings.ramp.is_some() {

@@ -9,8 +9,8 @@ use super::passes::{RepeatedLoad, point};
 use super::{Loaded, Session};
 use crate::settings::{Settings, Shape};
 use crate::suite::{bounded, filled};
-use crate::summary::{IN_FLIGHT, Summary, figure};
-use crate::sweep::{Search, SearchOutcome, SweepPoint};
+use crate::summary::{Goodput, IN_FLIGHT, Summary, figure};
+use crate::sweep::{Limit, Search, SearchOutcome, SweepPoint};
 use sparkbench_text::error::Error;
 
 /// State of a search.
@@ -50,15 +50,26 @@ impl Session<'_> {
             }
         }
         let outcome = search.outcome(&points);
-        let at = outcome.best.and_then(|best| points.iter().position(|point| point.value == best.value));
-        let summary = at.and_then(|at| loaded.get(at)).map(|load: &Loaded| &load.summary);
-        let found = told(&outcome, summary, raised);
+        let of = |value: f64| {
+            let at = points.iter().position(|point: &SweepPoint| point.value == value)?;
+            loaded.get(at).map(|load: &Loaded| &load.summary)
+        };
+        let ended = outcome.limit.and_then(|(value, _)| of(value));
+        let found = told(&outcome, outcome.best.and_then(|best| of(best.value)), ended, raised);
         Ok(Searched { loaded, found: Some(found) })
     }
 }
 
-/// The result, a sentence a line. The summary is that of the best point.
-fn told(outcome: &SearchOutcome, summary: Option<&Summary>, raised: bool) -> String {
+/// The result, a sentence a line. The first summary is that of the best point, the second that of the least which did not pay.
+fn told(outcome: &SearchOutcome, summary: Option<&Summary>, ended: Option<&Summary>, raised: bool) -> String {
+    let unknown = outcome.limit.filter(|(_, limit)| *limit == Limit::SloUnknown).map(|(value, limit)| {
+        let why = ended.and_then(|summary| unjudged(summary.goodput.as_ref()?)).map(|why| format!(": {why}"));
+        format!("at {value} {}{}", limit.words(), why.unwrap_or_default())
+    });
+    if let Some(unknown) = unknown {
+        let paid = outcome.best.map(|best| format!(" Up to {} more load paid.", best.value)).unwrap_or_default();
+        return format!("the search found no saturation: {unknown}.{paid}");
+    }
     let Some(best) = outcome.best else {
         let limit = outcome.limit.map(|(value, limit)| format!(": at {value} {}", limit.words()));
         return format!("the search found no point that pays{}", limit.unwrap_or_default());
@@ -95,16 +106,51 @@ fn told(outcome: &SearchOutcome, summary: Option<&Summary>, raised: bool) -> Str
 fn seen(value: f64, summary: &Summary) -> SweepPoint {
     let steady = summary.steady.as_ref();
     let failed = if summary.planned == 0 { 0.0 } else { summary.failed as f64 / summary.planned as f64 };
-    let slo = |goodput: &crate::summary::Goodput| goodput.fraction.map(|share| share >= SLO_SHARE);
+    let slo_met = summary.goodput.as_ref().and_then(met);
     SweepPoint {
         value,
         output_tok_s: steady.and_then(|steady| steady.output_throughput_tok_s).or(summary.output_throughput_tok_s),
         request_s: summary.request_throughput_req_s.unwrap_or(0.0),
         failed,
-        slo_met: summary.goodput.as_ref().and_then(slo),
+        slo_met,
+        slo_unknown: slo_met.is_none() && summary.goodput.as_ref().is_some_and(|goodput| goodput.unjudged > 0),
         oversaturated: summary.oversaturated == Some(true),
     }
 }
 
+/// Whether the objectives are met, by what is known: that no answer that cannot be judged would change it.
+fn met(goodput: &Goodput) -> Option<bool> {
+    let least = |good: u64| good as f64 >= SLO_SHARE * goodput.planned as f64;
+    match (least(goodput.good), least(goodput.good + goodput.unjudged)) {
+        _ if goodput.planned == 0 => None,
+        (true, _) => Some(true),
+        (false, true) => None,
+        (false, false) => Some(false),
+    }
+}
+
+/// Why the objectives cannot be judged.
+fn unjudged(goodput: &Goodput) -> Option<String> {
+    let some = || format!("{} of {} requests break no limit and lack a figure", goodput.unjudged, goodput.planned);
+    goodput.absent.clone().or_else(|| (goodput.unjudged > 0).then(some))
+}
+
 /// Share of requests that must meet the stated objectives: the 99th percentile is what limits of the field are stated for.
 const SLO_SHARE: f64 = 0.99;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn objectives_are_met_where_no_unknown_answer_could_change_it() {
+        let of = |good, unjudged, planned| {
+            let slos = BTreeMap::from([("tpot_ms", 50.0)]);
+            met(&Goodput { slos, good, planned, fraction: None, req_s: None, unjudged, absent: None, definition: "" })
+        };
+        assert_eq!([of(99, 1, 100), of(50, 10, 100), of(90, 10, 100)], [Some(true), Some(false), None]);
+        assert_eq!([of(0, 20, 20), of(0, 0, 20), of(0, 0, 0)], [None, Some(false), None]);
+    }
+}

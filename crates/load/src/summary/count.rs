@@ -15,7 +15,7 @@ use super::samples::Samples;
 use super::window::{Flight, Window};
 use super::{
     Before, Counted, ERRORS_MAX, Facts, Goal, Goodput, ISL_OFF_PCT, LengthMedians, Metric, ONE_TOKEN_SHARE, SCHEMA,
-    Steady, Summary, TokenSource, Tool,
+    Steady, Summary, TokenSource, Tool, UNJUDGED_MAX,
 };
 use crate::certificate::{ClientCertificate, Lags};
 use crate::store::{RequestRow, Rows, Stored};
@@ -164,7 +164,7 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
         steady,
         arrivals: seen_open.arrivals,
         oversaturated: seen_open.oversaturated,
-        goodput: goodput(&facts, rows, planned, seconds)?,
+        goodput: goodput(&facts, rows, planned, seconds, no_further)?,
         ttft_ms: figure(rows, &ttft, nothing, |row| ms(row.first_token, row.start()))?,
         tpot_ms: figure(rows, &define::TPOT, no_further, tpot)?,
         itl_ms,
@@ -366,7 +366,14 @@ fn rate(count: u64, ends: Option<(u64, u64)>) -> Option<f64> {
     (last > first && gaps > 0).then(|| gaps as f64 / ((last - first) as f64 / 1e9))
 }
 
-fn goodput(facts: &Facts, rows: &mut Rows, planned: u64, seconds: Option<f64>) -> Result<Option<Goodput>, Error> {
+/// `no_further` is why there is no TPOT where not one answer has it.
+fn goodput(
+    facts: &Facts,
+    rows: &mut Rows,
+    planned: u64,
+    seconds: Option<f64>,
+    no_further: &str,
+) -> Result<Option<Goodput>, Error> {
     let asked = facts.slos;
     let slos: BTreeMap<&'static str, f64> =
         [("ttft_ms", asked.ttft_ms), ("tpot_ms", asked.tpot_ms), ("e2e_latency_ms", asked.e2e_ms)]
@@ -376,7 +383,7 @@ fn goodput(facts: &Facts, rows: &mut Rows, planned: u64, seconds: Option<f64>) -
     if slos.is_empty() {
         return Ok(None);
     }
-    let (mut good, mut unjudged) = (0_u64, 0_u64);
+    let (mut answered, mut good, mut unjudged, mut untimed) = (0_u64, 0_u64, 0_u64, 0_u64);
     rows.each(|row| {
         if !row.status.answered() {
             return;
@@ -386,17 +393,26 @@ fn goodput(facts: &Facts, rows: &mut Rows, planned: u64, seconds: Option<f64>) -
             (asked.tpot_ms, tpot(row)),
             (asked.e2e_ms, ms(row.last_token, row.start())),
         ];
-        let met = |(most, value): &(Option<f64>, Option<f64>)| most.is_none_or(|most| value.is_some_and(|v| v <= most));
-        good += u64::from(values.iter().all(met));
-        unjudged += u64::from(values.iter().any(|(most, value)| most.is_some() && value.is_none()));
+        // An answer that breaks one objective is not good, whatever is known of the others.
+        let asked = || values.iter().filter_map(|(most, value)| most.map(|most| value.map(|value| value <= most)));
+        let (broken, unknown) = (asked().any(|met| met == Some(false)), asked().any(|met| met.is_none()));
+        answered += 1;
+        good += u64::from(!broken && !unknown);
+        unjudged += u64::from(!broken && unknown);
+        untimed += u64::from(values[1].1.is_none());
     })?;
+    let absent = (unjudged as f64 > UNJUDGED_MAX * answered as f64).then(|| {
+        let why = if untimed == answered { format!(": {no_further}") } else { String::new() };
+        format!("{unjudged} of {answered} answers break no limit and have no tpot_ms{why}")
+    });
     Ok(Some(Goodput {
         slos,
         good,
         planned,
-        fraction: (planned > 0).then(|| good as f64 / planned as f64),
-        req_s: seconds.map(|seconds| good as f64 / seconds),
+        fraction: (planned > 0 && absent.is_none()).then(|| good as f64 / planned as f64),
+        req_s: seconds.filter(|_| absent.is_none()).map(|seconds| good as f64 / seconds),
         unjudged,
+        absent,
         definition: define::GOODPUT.id,
     }))
 }

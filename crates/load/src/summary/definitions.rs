@@ -110,7 +110,7 @@ definitions! {
         "tokens of generated chunks in [from_s, to_s] / (to_s - from_s)",
         "vllm-bench steady state. GuideLLM and genai-bench cut the ends instead";
     GOODPUT: "goodput", "goodput.all-slos",
-        "requests that met every stated objective. The share is of all that were planned, failures included",
+        "requests that met every stated objective. The share is of all that were planned, failures included. Absent where more than half of the answers break no objective and lack the figure of one",
         "good / duration_s and good / planned",
         "MLPerf and AIPerf count failures in the share. inference-perf does not";
     SCHEDULE_LAG: "client.schedule_lag_ms", "schedule-lag",

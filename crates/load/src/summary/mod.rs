@@ -54,6 +54,9 @@ pub const ISL_OFF_PCT: f64 = 2.0;
 /// Least share of answers with one token a chunk for which gaps between tokens are given. Below it the gaps would show a choice of the
 /// server, not the load.
 pub const ONE_TOKEN_SHARE: f64 = 0.95;
+/// Share of answers that cannot be judged beyond which there is no goodput. With more of them it would be the share of what is known, and
+/// not of what is good.
+pub const UNJUDGED_MAX: f64 = 0.5;
 
 /// Who counted the output tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -330,16 +333,20 @@ pub struct Steady {
 pub struct Goodput {
     /// The objectives: figure to the most allowed.
     pub slos: BTreeMap<&'static str, f64>,
-    /// Requests that met all of them.
+    /// Requests that are known to have met all of them.
     pub good: u64,
     /// All planned, failed ones included.
     pub planned: u64,
-    /// `good / planned`.
+    /// `good / planned`. Where some answers cannot be judged, it is the least that it may be.
     pub fraction: Option<f64>,
     /// Per second.
     pub req_s: Option<f64>,
-    /// Answered requests for which an objective has no value (a TPOT of one token, no count of tokens). They are not good.
+    /// Answered requests that break no objective and have no value for one of them (a TPOT of one token, no count of tokens). They are
+    /// not known to be good.
     pub unjudged: u64,
+    /// Why the share and the rate are null: too few answers can be judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub absent: Option<String>,
     /// Id of the definition.
     pub definition: &'static str,
 }

@@ -328,6 +328,36 @@ fn the_cool_down_is_cut_off_the_steady_window_alone() {
     near(summary.duration_s, 1.0);
 }
 
+#[test]
+fn an_objective_without_a_figure_makes_no_answer_bad() {
+    let of = |name: &str, slos: Slos, answers: Vec<(Record, Vec<Chunk>)>| {
+        let summary = count(&format!("goodput-{name}"), Facts { slos, ..closed(1) }, answers).summary;
+        let drawn = text(&summary, 200, false);
+        (summary.goodput.unwrap(), drawn)
+    };
+    let slos = Slos { ttft_ms: Some(60.0), tpot_ms: Some(50.0), e2e_ms: None };
+    let (goodput, drawn) = of("uncounted", slos, (0..4).map(|n| answer(n, 0.0, &[50.0, 60.0], None)).collect());
+    assert_eq!((goodput.fraction, goodput.req_s, goodput.unjudged), (None, None, 4));
+    let why = "4 of 4 answers break no limit and have no tpot_ms: the tokens were not counted";
+    assert_eq!(goodput.absent.as_deref(), Some(why));
+    assert!(drawn.contains("not measurable under tpot_ms <= 50 and ttft_ms <= 60"), "{drawn}");
+    // An answer of one token has no TPOT either.
+    let (goodput, _) = of("single", slos, vec![answer(0, 0.0, &[50.0], Some(1))]);
+    assert!(goodput.absent.unwrap().ends_with("no answer has a further token"));
+    // Another limit that is broken decides.
+    let (goodput, _) = of("broken", slos, vec![answer(0, 0.0, &[70.0, 80.0], None)]);
+    assert_eq!((goodput.fraction, goodput.unjudged, goodput.absent), (Some(0.0), 0, None));
+    // What is asked of the first token alone is known.
+    let (goodput, _) = of("first", Slos { tpot_ms: None, ..slos }, vec![answer(0, 0.0, &[50.0, 60.0], None)]);
+    assert_eq!((goodput.fraction, goodput.unjudged), (Some(1.0), 0));
+    // A few that cannot be judged leave a share, which is the least.
+    let mut mixed: Vec<_> = (0..3).map(|n| answer(n, 0.0, &[50.0, 60.0], Some(2))).collect();
+    mixed.push(answer(3, 0.0, &[50.0, 60.0], None));
+    let (goodput, drawn) = of("mixed", slos, mixed);
+    assert_eq!((goodput.fraction, goodput.unjudged), (Some(0.75), 1));
+    assert!(drawn.contains("That is the least: 1 more"), "{drawn}");
+}
+
 /// Forty requests, two of which fail: what the golden files show.
 fn example(colour: bool, width: usize) -> (Summary, String) {
     let mut requests: Vec<_> = (0..120_u64)

@@ -219,7 +219,15 @@ fn rates(out: &mut String, summary: &Summary, width: usize, ink: Ink, all: bool)
         let share = goodput.fraction.map_or_else(|| "-".to_owned(), percent);
         let rate = goodput.req_s.map_or_else(|| "-".to_owned(), figure);
         let label = format!("{:NAMES$}{rate:>COLUMN$} ", "goodput");
-        let text = format!("requests/s, {share} % of those planned, met {}", slos.join(" and "));
+        let limits = slos.join(" and ");
+        let text = match (&goodput.absent, goodput.unjudged) {
+            (Some(why), _) => format!("not measurable under {limits}: {why}"),
+            (None, 0) => format!("requests/s, {share} % of those planned, met {limits}"),
+            (None, unjudged) => format!(
+                "requests/s, {share} % of those planned, met {limits}. That is the least: {} more break no limit and lack a figure",
+                count(unjudged)
+            ),
+        };
         said(out, &label, str::to_owned, &text, width);
     }
     if let Some(steady) = steady.filter(|_| all) {

@@ -7,7 +7,7 @@
 //! - Text of reasoning comes as `reasoning` or `reasoning_content`. Where both are there and equal, it counts once.
 //! - Where an event has content and reasoning, [`Delta::kind`] and [`Delta::text`] are those of the content. [`Delta::text_bytes`]
 //!   counts both. Order of the kinds: content, reasoning, tool, refusal.
-//! - We ask for one choice. Should a server send several, the text of each counts: all of it was generated.
+//! - We ask for one choice, and a load that would ask for several is refused. Should a server send several, the text of each counts: all of it was generated.
 //! - An empty string is no text. With it alone an event is [`ChunkKind::Silent`], with a reason to end [`ChunkKind::Closing`]: either
 //!   may stand for a token that shows nothing. A role and an empty delta are [`ChunkKind::Empty`].
 //! - `usage` is taken where servers put it: at the top, or in a choice. Cached tokens as `prompt_tokens_details.cached_tokens` or
