@@ -122,7 +122,14 @@ fn delivery(request: &RequestWire) -> Delivery {
         tokens: request.output_tokens,
         first_tokens: request.first_tokens,
         one_moment: request.first_token_s.is_some() && request.first_token_s == request.last_token_s(),
+        unplaced: request.first_reasoning_s.is_none() && request.first_tokens.is_none() && unplaced(request),
     }
+}
+
+/// Whether the tokens that are no reasoning are more than one for each piece and one for the end.
+fn unplaced(request: &RequestWire) -> bool {
+    let shown = |reasoning: u32| request.output_tokens?.checked_sub(reasoning)?.checked_sub(request.pieces?);
+    request.reasoning_tokens.filter(|reasoning| *reasoning > 0).and_then(shown).is_some_and(|more| more > 1)
 }
 
 /// Totals of the measured requests of one run.
@@ -282,6 +289,25 @@ mod tests {
             (0.5, 1.0, 4.5)
         );
         assert_eq!((partial.setup.requests, parsed.notes.len(), &partial.status), (Some(3.0), 1, &None));
+    }
+
+    #[test]
+    fn reasoning_that_may_be_in_the_pieces_or_was_not_sent_leaves_no_time_per_token() {
+        let line = |output: u32, more: &str| {
+            let line = format!(
+                r#"{{"index":0,"phase":"measured","sent_s":0,"first_token_s":1,"last_token_s":2,"output_tokens":{output},"pieces":11,"status":"ok"{more}}}"#
+            );
+            serde_json::from_str::<RequestWire>(&line).unwrap()
+        };
+        let tpot = |request: &RequestWire| Latencies::of(request).tpot.filter(|tpot| tpot.is_finite());
+        assert_eq!(tpot(&line(71, r#","reasoning_tokens":30"#)), None);
+        // What the load settled, what came, and what no reasoning is counted for.
+        assert_eq!(tpot(&line(41, r#","reasoning_tokens":30,"first_tokens":31"#)), Some(100.0));
+        for more in [r#","reasoning_tokens":30,"first_reasoning_s":1"#, r#","reasoning_tokens":0"#, ""] {
+            assert!(tpot(&line(71, more)).is_some(), "{more}");
+        }
+        // Fewer tokens would be left than there are pieces: it is in the text.
+        assert!(tpot(&line(31, r#","reasoning_tokens":30"#)).is_some());
     }
 
     #[test]

@@ -122,6 +122,10 @@ pub enum ChunkKind {
     Silent = 6,
     /// No text, and the reason why the answer ended. It may stand for the token that ended it.
     Closing = 7,
+    /// Text in a field that is not known, and none in those that are.
+    Unread = 8,
+    /// Nothing at all where a piece would be: `{}`, or `null` for a text. It may stand for a token, or keep the connection alive.
+    Bare = 9,
 }
 
 impl ChunkKind {
@@ -133,8 +137,9 @@ impl ChunkKind {
     /// The same in an answer whose chunks without text hold tokens as `hidden` says.
     pub const fn holds_tokens(self, hidden: Hidden) -> bool {
         match self {
-            Self::Silent => matches!(hidden, Hidden::Between | Hidden::All),
-            Self::Closing => matches!(hidden, Hidden::All | Hidden::Ending),
+            Self::Silent | Self::Unread => hidden.between(),
+            Self::Closing => matches!(hidden, Hidden::All | Hidden::Ending | Hidden::BareAll),
+            Self::Bare => matches!(hidden, Hidden::Bare | Hidden::BareAll),
             _ => self.generated(),
         }
     }
@@ -143,19 +148,58 @@ impl ChunkKind {
 /// Which chunks without text of an answer hold tokens.
 ///
 /// A server counts the tokens of an answer and says nothing about each chunk. A chunk without text is taken for one of tokens where the
-/// count has room for it: each chunk holds at least one.
+/// count has room for it: each chunk holds at least one. A [`ChunkKind::Bare`] chunk often is a filler. There have to be several, and the
+/// count has to be that of one token for each chunk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Hidden {
     /// None: they are fillers, or absent.
     #[default]
     None = 0,
-    /// Those before the end ([`ChunkKind::Silent`]).
+    /// Those before the end ([`ChunkKind::Silent`], [`ChunkKind::Unread`]).
     Between = 1,
     /// The one that ends the answer too ([`ChunkKind::Closing`]).
     All = 2,
     /// The one that ends the answer, and there are no others.
     Ending = 3,
+    /// Those before the end, [`ChunkKind::Bare`] ones too.
+    Bare = 4,
+    /// All that there are.
+    BareAll = 5,
+}
+
+impl Hidden {
+    /// Whether tokens without visible text came before the end.
+    pub const fn between(self) -> bool {
+        matches!(self, Self::Between | Self::All | Self::Bare | Self::BareAll)
+    }
+}
+
+/// Why times of tokens of an answer are not what they seem.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Doubt {
+    /// There is nothing to say.
+    #[default]
+    None = 0,
+    /// Text came in a field that is not known, and nobody counted the tokens.
+    Unread = 1,
+    /// [`ChunkKind::Bare`] chunks came, and the count of tokens does not tell whether they are tokens.
+    Bare = 2,
+    /// The server counts reasoning that it did not send.
+    Unsent = 3,
+    /// The first piece holds many tokens, as many as the count and its text say.
+    First = 4,
+    /// The first piece holds much more text than the others, and its tokens are not known.
+    Long = 5,
+    /// The server counts reasoning, no piece of it came, and the others may hold it: each holds several tokens, of one kind or the other.
+    Unplaced = 6,
+}
+
+impl Doubt {
+    /// By its number.
+    pub const ALL: [Self; 7] =
+        [Self::None, Self::Unread, Self::Bare, Self::Unsent, Self::First, Self::Long, Self::Unplaced];
 }
 
 /// One event of the stream. Events that arrive together share a time.
@@ -290,8 +334,12 @@ pub struct Record {
     pub silent: u32,
     /// Which events without text are among the pieces.
     pub hidden: Hidden,
-    /// Tokens of the first generated piece, where the server counts along.
+    /// Tokens up to and with the first generated piece, where the server counts along or its count and the pieces tell.
     pub first_tokens: Option<u32>,
+    /// Bytes of the text of the first piece that has one.
+    pub first_text: u32,
+    /// Why its times are not what they seem.
+    pub doubt: Doubt,
     /// Bytes of the body.
     pub bytes: u64,
     /// Bytes of generated text.

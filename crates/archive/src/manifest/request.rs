@@ -186,6 +186,8 @@ pub struct Delivery {
     pub first_tokens: Option<u32>,
     /// Whether the first and the last token came at the same moment.
     pub one_moment: bool,
+    /// Whether reasoning was counted that may be within the chunks or may not have been sent.
+    pub unplaced: bool,
 }
 
 impl Delivery {
@@ -195,14 +197,14 @@ impl Delivery {
     }
 
     /// Whether the time from the first to the last token says nothing about the time of each: a few chunks bring many uncounted tokens, most
-    /// of which may have come before the first chunk or with it, or all tokens came at one moment.
+    /// of which may have come before the first chunk or with it, or all tokens came at one moment, or nobody knows which tokens came.
     pub fn spans_nothing(&self) -> bool {
         let few = self.first_tokens.is_none()
             && self
                 .chunks
                 .zip(self.tokens)
                 .is_some_and(|(chunks, tokens)| chunks < SPAN_CHUNKS && tokens > chunks.saturating_mul(SPAN_TOKENS));
-        few || self.whole()
+        few || self.unplaced || self.whole()
     }
 }
 

@@ -284,8 +284,8 @@ impl Job {
         self.tokens = delta.tokens.unwrap_or(self.tokens);
         let tokens = counted.unwrap_or(0);
         let kind = match (delta.kind, counted) {
-            (ChunkKind::Silent | ChunkKind::Closing, Some(0)) => ChunkKind::Empty,
-            (ChunkKind::Empty, Some(1..)) => ChunkKind::Silent,
+            (ChunkKind::Silent | ChunkKind::Closing | ChunkKind::Unread | ChunkKind::Bare, Some(0)) => ChunkKind::Empty,
+            (ChunkKind::Empty | ChunkKind::Bare, Some(1..)) => ChunkKind::Silent,
             (kind, _) => kind,
         };
         if delta.choice && record.first_event.is_none() {
@@ -299,6 +299,7 @@ impl Job {
                 1 => {
                     record.first_token = Some(stamp);
                     record.first_tokens = counted;
+                    record.first_text = delta.text_bytes;
                 }
                 2 => record.second_token = Some(stamp),
                 _ => {}

@@ -4,21 +4,55 @@
 //! Not here: what kind an event is (see `wire`).
 //!
 //! An engine sends a chunk for each step. A special token, half a character or a hidden mark shows nothing, so its chunk is empty. If
-//! such chunks were left out, TTFT would end too late and TPOT would divide a short time by all tokens.
+//! such chunks were left out, TTFT would end too late and TPOT would divide a short time by all tokens. The same holds for tokens in fields
+//! that are not known, for reasoning that is counted and not sent, and for a first piece of many tokens.
 
-use crate::order::{ChunkKind, Hidden, Record};
+use crate::order::{ChunkKind, Doubt, Hidden, Record};
 use sparkbench_host::net::Stamp;
+
+/// Chunks without anything from which on they may be tokens. A single one is what some servers begin or end with.
+const SEVERAL: u32 = 2;
+/// Pieces after the first that say how much text a token has.
+const REST: u32 = 4;
+/// Tokens by which a first piece is more than another.
+const MANY: f64 = 4.0;
+/// The same where the count of tokens does not agree with the text.
+const FAR_MORE: f64 = 8.0;
+/// How far the tokens of a first piece by its text may be from those by the count, as a factor.
+const ALIKE: f64 = 1.5;
+
+/// Observations of chunks of one sort.
+#[derive(Debug, Clone, Copy, Default)]
+struct Group {
+    count: u32,
+    first: Option<Stamp>,
+    second: Option<Stamp>,
+    last: Option<Stamp>,
+    /// Tokens of the first, where the server counts along.
+    first_tokens: Option<u32>,
+}
+
+impl Group {
+    fn take(&mut self, counted: Option<u32>, stamp: Stamp) {
+        match self.count {
+            0 => (self.first, self.first_tokens) = (Some(stamp), counted),
+            1 => self.second = Some(stamp),
+            _ => {}
+        }
+        self.count = self.count.saturating_add(1);
+        self.last = Some(stamp);
+    }
+}
 
 /// Observations of them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Unseen {
-    /// Times of the first two [`ChunkKind::Silent`].
-    first: Option<Stamp>,
-    second: Option<Stamp>,
-    /// Tokens of the first, where the server counts along.
-    first_tokens: Option<u32>,
-    last: Option<Stamp>,
-    silent: u32,
+    /// [`ChunkKind::Silent`] and [`ChunkKind::Unread`].
+    quiet: Group,
+    /// Of these [`ChunkKind::Unread`].
+    unread: u32,
+    /// [`ChunkKind::Bare`].
+    bare: Group,
     closing: Option<Stamp>,
 }
 
@@ -26,57 +60,144 @@ impl Unseen {
     /// Takes an event. `counted` are its tokens, where the server counts along.
     pub(super) fn take(&mut self, kind: ChunkKind, counted: Option<u32>, stamp: Stamp) {
         match kind {
-            ChunkKind::Silent => {
-                match self.silent {
-                    0 => (self.first, self.first_tokens) = (Some(stamp), counted),
-                    1 => self.second = Some(stamp),
-                    _ => {}
-                }
-                self.silent = self.silent.saturating_add(1);
-                self.last = Some(stamp);
+            ChunkKind::Silent | ChunkKind::Unread => {
+                self.unread = self.unread.saturating_add(u32::from(kind == ChunkKind::Unread));
+                self.quiet.take(counted, stamp);
             }
+            ChunkKind::Bare => self.bare.take(counted, stamp),
             ChunkKind::Closing => self.closing = Some(stamp),
             _ => {}
         }
     }
 
+    /// Whether an answer without a known piece has tokens all the same.
+    pub(super) fn answers(&self, record: &Record) -> bool {
+        self.hidden(record.usage.output, record.pieces) != Hidden::None
+    }
+
     /// Which of them hold tokens, by the count of tokens and the number of chunks with text.
     fn hidden(&self, output: Option<u32>, pieces: u32) -> Hidden {
-        let closing = u32::from(self.closing.is_some());
+        let (quiet, bare, closing) = (self.quiet.count, self.bare.count, u32::from(self.closing.is_some()));
         // Without any text no chunk can hide tokens, whatever was counted.
-        if self.silent + closing == 0 || pieces == 0 {
+        if pieces == 0 && self.unread == 0 {
             return Hidden::None;
         }
         let room = output.map_or(0, |output| output.saturating_sub(pieces));
-        if room >= self.silent + closing && closing > 0 {
-            if self.silent > 0 { Hidden::All } else { Hidden::Ending }
-        } else if room >= self.silent && self.silent > 0 {
+        if bare >= SEVERAL {
+            // The token that ends an answer may have a chunk or none.
+            match room.checked_sub(quiet.saturating_add(bare)) {
+                Some(0) => return Hidden::Bare,
+                Some(1) => return if closing > 0 { Hidden::BareAll } else { Hidden::Bare },
+                _ => {}
+            }
+        }
+        if closing > 0 && room >= quiet.saturating_add(closing) {
+            if quiet > 0 { Hidden::All } else { Hidden::Ending }
+        } else if quiet > 0 && room >= quiet {
             Hidden::Between
         } else {
             Hidden::None
         }
     }
 
-    /// Counts those that hold tokens among the pieces.
+    /// Tokens of reasoning that were counted and, as far as the pieces tell, never sent.
+    fn unsent(&self, record: &Record) -> u32 {
+        let (Some(output), Some(reasoning @ 1..)) = (record.usage.output, record.usage.reasoning) else { return 0 };
+        // The chunks without text may be the reasoning, and what is counted along is known.
+        let came = record.first_reasoning.is_some() || self.quiet.count.saturating_add(self.bare.count) >= reasoning;
+        let along = record.first_tokens.is_some() || self.quiet.first_tokens.is_some();
+        // Reasoning that is part of the text leaves fewer tokens than there are chunks with text.
+        let apart = record.pieces > 0 && output.checked_sub(reasoning).is_some_and(|shown| shown >= record.pieces);
+        if apart && !came && !along { reasoning } else { 0 }
+    }
+
+    /// Counts those that hold tokens among the pieces. Says how many tokens the first piece stands for where that follows.
     pub(super) fn settle(self, record: &mut Record) {
-        record.hidden = self.hidden(record.usage.output, record.pieces);
-        if record.hidden == Hidden::None {
-            return;
+        let unsent = self.unsent(record);
+        let output = record.usage.output.map(|output| output.saturating_sub(unsent));
+        let room = output.map(|output| output.saturating_sub(record.pieces));
+        record.hidden = self.hidden(output, record.pieces);
+        let bare = matches!(record.hidden, Hidden::Bare | Hidden::BareAll);
+        let may_be = |room: u32| room > self.quiet.count.saturating_add(self.bare.count);
+        record.doubt = if record.pieces == 0 && record.hidden == Hidden::None {
+            Doubt::None
+        } else if unsent > 0 {
+            Doubt::Unsent
+        } else if self.unread >= SEVERAL && room.is_none() {
+            Doubt::Unread
+        } else if self.bare.count >= SEVERAL && !bare && room.is_none_or(may_be) {
+            Doubt::Bare
+        } else {
+            Doubt::None
+        };
+        let text_pieces = record.pieces;
+        if record.hidden != Hidden::None {
+            self.join(record);
         }
-        let closing = self.closing.filter(|_| matches!(record.hidden, Hidden::All | Hidden::Ending));
-        record.silent = self.silent + u32::from(closing.is_some());
+        if record.doubt == Doubt::Unsent {
+            // One token a piece, and perhaps one that ended the answer: there is no room for reasoning among them.
+            if output.is_some_and(|output| output <= record.pieces.saturating_add(1)) {
+                record.first_tokens = Some(unsent.saturating_add(1));
+            } else {
+                record.doubt = Doubt::Unplaced;
+            }
+        } else if record.doubt == Doubt::None && !record.hidden.between() {
+            (record.first_tokens, record.doubt) = long_first(record, text_pieces);
+        }
+    }
+
+    /// The times and the count of pieces with those that hold tokens among them.
+    fn join(self, record: &mut Record) {
+        let none = Group::default();
+        let quiet = if record.hidden.between() { self.quiet } else { none };
+        let bare = if ChunkKind::Bare.holds_tokens(record.hidden) { self.bare } else { none };
+        let closing = self.closing.filter(|_| ChunkKind::Closing.holds_tokens(record.hidden));
+        record.silent = quiet.count.saturating_add(bare.count).saturating_add(u32::from(closing.is_some()));
         record.pieces = record.pieces.saturating_add(record.silent);
-        let mut times: Vec<Stamp> =
-            [record.first_token, record.second_token, self.first, self.second, closing].into_iter().flatten().collect();
-        times.sort_by_key(|stamp| stamp.at());
-        let before = |a: Option<Stamp>, b: Option<Stamp>| a.zip(b).is_some_and(|(a, b)| a.at() < b.at());
-        if before(self.first, record.first_token) {
-            record.first_tokens = self.first_tokens;
+        let times = [
+            (record.first_token, record.first_tokens),
+            (record.second_token, None),
+            (quiet.first, quiet.first_tokens),
+            (quiet.second, None),
+            (bare.first, bare.first_tokens),
+            (bare.second, None),
+            (closing, None),
+        ];
+        let mut sorted = [None; 7];
+        for (place, (stamp, tokens)) in sorted.iter_mut().zip(times) {
+            *place = stamp.map(|stamp| (stamp, tokens));
         }
-        record.first_token = times.first().copied();
-        record.second_token = times.get(1).copied();
-        record.last_token =
-            [record.last_token, self.last, closing].into_iter().flatten().max_by_key(|stamp| stamp.at());
+        // In a stable order a piece with text stays before one without that came with it.
+        sorted.sort_by_key(|found| found.map_or(u64::MAX, |(stamp, _)| stamp.at()));
+        record.first_tokens = sorted[0].and_then(|(_, tokens)| tokens);
+        record.first_token = sorted[0].map(|(stamp, _)| stamp);
+        record.second_token = sorted[1].map(|(stamp, _)| stamp);
+        let last = [record.last_token, quiet.last, bare.last, closing];
+        record.last_token = last.into_iter().flatten().max_by_key(|stamp| stamp.at());
+    }
+}
+
+/// Tokens of a first piece that holds many of them, as whole reasoning that was kept and sent at once. `pieces` have text.
+///
+/// The count alone does not tell them from several tokens in each piece. The length of its text does, where both say about the same.
+fn long_first(record: &Record, pieces: u32) -> (Option<u32>, Doubt) {
+    let known = (record.first_tokens, Doubt::None);
+    let Some(output) = record.usage.output.filter(|_| record.first_tokens.is_none()) else { return known };
+    let rest = pieces.saturating_sub(1);
+    let rest_bytes = record.text_bytes.saturating_sub(u64::from(record.first_text));
+    let more = output.saturating_sub(record.pieces);
+    if rest < REST || rest_bytes == 0 || more == 0 {
+        return known;
+    }
+    let by_text = f64::from(record.first_text) * f64::from(rest) / rest_bytes as f64;
+    let by_count = f64::from(more) + 1.0;
+    let alike = by_text <= ALIKE * by_count && by_count <= ALIKE * by_text;
+    if alike && by_text >= MANY && by_count >= MANY {
+        (Some(more + 1), Doubt::First)
+    } else if by_text >= FAR_MORE {
+        (None, Doubt::Long)
+    } else {
+        known
     }
 }
 
@@ -145,5 +266,104 @@ mod tests {
         unseen.take(ChunkKind::Silent, Some(2), at(10));
         unseen.settle(&mut record);
         assert_eq!((record.first_tokens, record.pieces, record.hidden), (Some(2), 2, Hidden::Between));
+    }
+
+    /// A record of so many pieces of four letters, 10 ms apart from 50 ms on, and its first text.
+    fn shown(pieces: u64, output: Option<u32>, first_text: u32) -> Record {
+        let time = |number: u64| (number < pieces).then(|| at(50 + 10 * number));
+        let mut record = Record {
+            pieces: pieces as u32,
+            first_token: time(0),
+            second_token: time(1),
+            last_token: time(pieces.saturating_sub(1)),
+            first_text,
+            text_bytes: u64::from(first_text) + 4 * pieces.saturating_sub(1),
+            ..Record::default()
+        };
+        record.usage.output = output;
+        record
+    }
+
+    fn after(mut record: Record, kinds: &[(ChunkKind, u64)]) -> Record {
+        let mut unseen = Unseen::default();
+        kinds.iter().for_each(|(kind, ms)| unseen.take(*kind, None, at(*ms)));
+        unseen.settle(&mut record);
+        record
+    }
+
+    /// As `count` chunks, 10 ms apart from 10 ms on.
+    fn several(kind: ChunkKind, count: u64) -> Vec<(ChunkKind, u64)> {
+        (1..=count).map(|number| (kind, 10 * number)).collect()
+    }
+
+    #[test]
+    fn text_in_unknown_fields_holds_tokens_where_they_were_counted() {
+        let record = after(shown(20, Some(40), 4), &several(ChunkKind::Unread, 20));
+        assert_eq!((ms(record.first_token), record.pieces, record.silent), (Some(10), 40, 20));
+        assert_eq!((record.hidden, record.doubt), (Hidden::Between, Doubt::None));
+        // Without a count it is said, and with one that has no room it is something else.
+        let record = after(shown(20, None, 4), &several(ChunkKind::Unread, 20));
+        assert_eq!((ms(record.first_token), record.doubt), (Some(50), Doubt::Unread));
+        let record = after(shown(20, Some(20), 4), &several(ChunkKind::Unread, 20));
+        assert_eq!((ms(record.first_token), record.doubt), (Some(50), Doubt::None));
+        // An answer that has nothing else is one.
+        let mut unseen = Unseen::default();
+        several(ChunkKind::Unread, 3).iter().for_each(|(kind, ms)| unseen.take(*kind, None, at(*ms)));
+        assert!(unseen.answers(&shown(0, Some(3), 0)) && !unseen.answers(&shown(0, None, 0)));
+        assert_eq!(after(shown(0, Some(3), 0), &several(ChunkKind::Unread, 3)).pieces, 3);
+    }
+
+    #[test]
+    fn chunks_without_anything_hold_tokens_where_the_count_is_one_for_each() {
+        let ending = [several(ChunkKind::Bare, 20), vec![(ChunkKind::Closing, 900)]].concat();
+        let record = after(shown(20, Some(40), 4), &ending);
+        assert_eq!((ms(record.first_token), record.pieces, record.hidden), (Some(10), 40, Hidden::Bare));
+        let record = after(shown(20, Some(41), 4), &ending);
+        assert_eq!((ms(record.last_token), record.pieces, record.hidden), (Some(900), 41, Hidden::BareAll));
+        // What keeps a connection alive is none, and neither is a single one.
+        let record = after(shown(20, Some(20), 4), &several(ChunkKind::Bare, 3));
+        assert_eq!((ms(record.first_token), record.hidden, record.doubt), (Some(50), Hidden::None, Doubt::None));
+        let record = after(shown(20, Some(21), 4), &several(ChunkKind::Bare, 1));
+        assert_eq!((record.hidden, record.doubt), (Hidden::None, Doubt::None));
+        // Pieces of several tokens and fillers look like pieces of one token and chunks of several.
+        let record = after(shown(20, Some(60), 4), &several(ChunkKind::Bare, 10));
+        assert_eq!((ms(record.first_token), record.doubt), (Some(50), Doubt::Bare));
+    }
+
+    #[test]
+    fn reasoning_that_was_counted_and_not_sent_is_before_the_first_piece() {
+        let reasoned = |reasoning: u32, output: u32, kinds: &[(ChunkKind, u64)]| {
+            let mut record = shown(10, Some(output), 4);
+            record.usage.reasoning = Some(reasoning);
+            after(record, kinds)
+        };
+        let record = reasoned(30, 40, &[]);
+        assert_eq!((record.first_tokens, record.doubt, record.pieces), (Some(31), Doubt::Unsent, 10));
+        // A filler before the text does not become the first token.
+        let record = reasoned(30, 40, &several(ChunkKind::Silent, 1));
+        assert_eq!((ms(record.first_token), record.first_tokens), (Some(50), Some(31)));
+        // The token that ends the answer is one of those that came.
+        let record = reasoned(30, 41, &[(ChunkKind::Closing, 150)]);
+        assert_eq!((record.pieces, record.first_tokens, ms(record.last_token)), (11, Some(31), Some(150)));
+        // Pieces of several tokens may hold it.
+        let record = reasoned(30, 70, &[]);
+        assert_eq!((record.first_tokens, record.doubt), (None, Doubt::Unplaced));
+        // Within the text, or in chunks that show nothing, it came.
+        assert_eq!(reasoned(4, 10, &[]).doubt, Doubt::None);
+        let record = reasoned(30, 40, &several(ChunkKind::Silent, 30));
+        assert_eq!((record.pieces, record.first_tokens, record.doubt), (40, None, Doubt::None));
+    }
+
+    #[test]
+    fn a_first_piece_of_many_tokens_is_known_by_its_text() {
+        let record = after(shown(10, Some(40), 124), &[]);
+        assert_eq!((record.first_tokens, record.doubt), (Some(31), Doubt::First));
+        // Several tokens in each piece, and one in each.
+        let record = after(shown(10, Some(40), 4), &[]);
+        assert_eq!((record.first_tokens, record.doubt), (None, Doubt::None));
+        assert_eq!(after(shown(10, Some(10), 124), &[]).doubt, Doubt::None);
+        // Long, and the count says something else.
+        let record = after(shown(10, Some(90), 124), &[]);
+        assert_eq!((record.first_tokens, record.doubt), (None, Doubt::Long));
     }
 }

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 
 use super::*;
-use crate::order::{Asked, Chunk, ChunkKind, Hidden, Order, Phase, Record};
+use crate::order::{Asked, Chunk, ChunkKind, Doubt, Hidden, Order, Phase, Record};
 use sparkbench_host::net::Stamp;
 
 /// Sends what a source gives, until it has no more.
@@ -299,6 +299,27 @@ fn tokens_without_text_begin_and_end_an_answer_where_the_server_counted_them() {
     let blank = [ROLE, &content(""), &content(""), &finish(), &counted(3), DONE].concat();
     let (record, _) = one(vec![Request, Send(chunked(&blank)), Hold]);
     assert_eq!(record.status, Status::Empty);
+}
+
+#[test]
+fn tokens_in_unknown_fields_and_hidden_reasoning_are_counted_as_the_server_counts_them() {
+    let usage = |tokens: u32, more: &str| {
+        USAGE.replace("\"completion_tokens\":2", &format!("\"completion_tokens\":{tokens}{more}"))
+    };
+    let unknown = content("r").replace("\"content\"", "\"cogitation\"");
+    let stream = [ROLE, &unknown, &unknown, &content("Hel"), &content("lo"), &usage(4, ""), DONE].concat();
+    let (record, chunks) = one(vec![Request, Send(chunked(&stream)), Hold]);
+    assert_eq!((record.status, record.pieces, record.hidden), (Status::Ok, 4, Hidden::Between));
+    assert_eq!(chunks.iter().filter(|chunk| chunk.kind.holds_tokens(record.hidden)).count(), 4, "{chunks:?}");
+    // Such text alone is an answer.
+    let (record, _) =
+        one(vec![Request, Send(chunked(&[ROLE, &unknown, &unknown, &usage(2, ""), DONE].concat())), Hold]);
+    assert_eq!((record.status, record.pieces), (Status::Ok, 2), "{:?}", record.error);
+    // Thirty tokens of reasoning that nobody saw, and two words.
+    let details = ",\"completion_tokens_details\":{\"reasoning_tokens\":30}";
+    let stream = [ROLE, &content("Hel"), &content("lo"), &usage(32, details), DONE].concat();
+    let (record, _) = one(vec![Request, Send(chunked(&stream)), Hold]);
+    assert_eq!((record.pieces, record.first_tokens, record.doubt), (2, Some(31), Doubt::Unsent));
 }
 
 #[test]

@@ -9,7 +9,7 @@
 use std::fs::File;
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 
-use crate::order::{Hidden, Phase, Record, Status};
+use crate::order::{Doubt, Hidden, Phase, Record, Status};
 use sparkbench_host::net::Ns;
 use sparkbench_text::error::Error;
 
@@ -49,6 +49,8 @@ pub struct RequestRow {
     pub pieces: u32,
     /// [`Record::hidden`].
     pub hidden: Hidden,
+    /// [`Record::doubt`].
+    pub doubt: Doubt,
     /// [`Record::first_tokens`].
     pub first_tokens: Option<u32>,
     /// Input tokens as reported.
@@ -86,6 +88,7 @@ impl RequestRow {
             end: record.end.map(|stamp| stamp.at()).or_else(|| record.sent.map(|_| ended)),
             pieces: record.pieces,
             hidden: record.hidden,
+            doubt: record.doubt,
             first_tokens: record.first_tokens,
             input: record.usage.input,
             cached: record.usage.cached,
@@ -139,10 +142,11 @@ impl RequestRow {
             out.extend_from_slice(&count.unwrap_or(u32::MAX).to_le_bytes());
         }
         out.extend_from_slice(&self.pieces.to_le_bytes());
-        // Bounded by what a server can be asked again, and the last two bytes that are left.
+        // Bounded by what a server can be asked again, and by two bytes.
         out.extend_from_slice(&(self.resent.min(u32::from(u16::MAX)) as u16).to_le_bytes());
         out.push(self.status as u8);
         out.push(u8::from(self.kernel) | (self.hidden as u8) << 1);
+        out.push(self.doubt as u8);
         out.resize(begin + SIZE, 0);
     }
 
@@ -182,6 +186,7 @@ impl RequestRow {
             status: status(bytes[114]),
             kernel: bytes[115] & 1 != 0,
             hidden: hidden(bytes[115] >> 1),
+            doubt: Doubt::ALL.get(usize::from(bytes[116])).copied().unwrap_or_default(),
         }
     }
 }
@@ -207,7 +212,9 @@ fn status(number: u8) -> Status {
 
 /// By its place in [`Hidden`].
 fn hidden(number: u8) -> Hidden {
-    [Hidden::None, Hidden::Between, Hidden::All, Hidden::Ending].get(usize::from(number)).copied().unwrap_or_default()
+    const ALL: [Hidden; 6] =
+        [Hidden::None, Hidden::Between, Hidden::All, Hidden::Ending, Hidden::Bare, Hidden::BareAll];
+    ALL.get(usize::from(number)).copied().unwrap_or_default()
 }
 
 /// Makes the file once there are too many.
@@ -350,7 +357,8 @@ mod tests {
             last_token: Some(9),
             end: Some(10),
             pieces: 11,
-            hidden: Hidden::All,
+            hidden: Hidden::BareAll,
+            doubt: Doubt::Long,
             first_tokens: Some(12),
             input: Some(13),
             cached: Some(14),
@@ -368,6 +376,8 @@ mod tests {
         for (number, status) in (0_u8..12).map(|n| (n, status(n))) {
             assert_eq!(status as u8, number);
         }
+        assert!((0..).zip(Doubt::ALL).all(|(number, doubt)| doubt as u8 == number));
+        assert!((0..6).all(|number| hidden(number) as u8 == number));
     }
 
     #[test]

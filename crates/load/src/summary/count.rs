@@ -12,6 +12,7 @@ use super::definitions::{self as define, Definition};
 use super::open;
 use super::pass::{self, FromChunks, Totals, Weights, delivery, ms, tpot};
 use super::samples::Samples;
+use super::unseen;
 use super::window::{Flight, Window};
 use super::{
     Before, Counted, ERRORS_MAX, Facts, Goal, Goodput, ISL_OFF_PCT, LengthMedians, Metric, ONE_TOKEN_SHARE, SCHEMA,
@@ -112,7 +113,9 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
     let itl_ms = itl_of(&chunk_gap_ms, itl, &totals, nothing, &mut notes);
     let mut whole = 0;
     stored.rows.each(|row| whole += u64::from(came_whole(row)))?;
-    notes.extend(bursts(&chunk_gap_ms, whole, completed));
+    // What changes the meaning of a figure stands before all else.
+    let mut loud: Vec<String> = bursts(&chunk_gap_ms, whole, completed).into_iter().collect();
+    loud.extend(unseen::notes(&totals.doubts, completed));
     let read_lag_ms = lags(lag.metric(&define::READ_LAG, ""));
 
     let rows = &mut stored.rows;
@@ -122,10 +125,10 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
     remarks(&facts, &totals, &lengths, &mut notes);
     let offered = rate(totals.intended, totals.first_intended.zip(totals.last_intended));
     // First of all, because readers who compare rates read no further.
-    notes.splice(
-        0..0,
-        facts.asked_rate.zip(offered).and_then(|(asked, drawn)| open::drawn_off(asked, drawn, totals.intended)),
-    );
+    let off = facts.asked_rate.zip(offered).and_then(|(asked, drawn)| open::drawn_off(asked, drawn, totals.intended));
+    loud.splice(0..0, off);
+    let least = loud.len();
+    notes.splice(0..0, loud);
     notes.extend(seen_open.notes());
     let planned = facts.planned.unwrap_or(0).max(totals.recorded);
     let (input, output) =
@@ -205,6 +208,7 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
             .collect(),
         lengths,
         notes,
+        loud: least,
         client: ClientCertificate::default(),
         ranks: Vec::new(),
         errors: totals.errors,

@@ -58,7 +58,7 @@ definitions! {
         "first_content_s - start",
         "AIPerf TTFO, GuideLLM TTFOT. inference-perf, vLLM multi-turn and llmperf TTFT";
     TPOT: "tpot_ms", "tpot.generated-span",
-        "time for each further output token of a request, from the first generated piece to the last. Absent when there is no further token, when all tokens came at one moment, or when fewer than 4 chunks bring more than 4 times as many tokens and nobody counted those of the first",
+        "time for each further output token of a request, from the first generated piece to the last. Absent when there is no further token, when all tokens came at one moment, when counted reasoning may be in the pieces or may not have been sent, or when fewer than 4 chunks bring more than 4 times as many tokens and nobody counted those of the first",
         "(last_token_s - first_token_s) / (output_tokens - tokens of the first piece, or 1 where that is not known)",
         "vLLM, SGLang, genai-bench and trtllm-bench TPOT, AIPerf ITL. GuideLLM's includes TTFT";
     ITL: "itl_ms", "itl.one-token-chunks",

@@ -18,6 +18,7 @@ pub mod points;
 mod rank_line;
 mod samples;
 mod text;
+mod unseen;
 mod window;
 
 use std::collections::BTreeMap;
@@ -272,9 +273,12 @@ pub struct Summary {
     pub definitions: BTreeMap<&'static str, &'static str>,
     /// Medians of the lengths.
     pub lengths: LengthMedians,
-    /// For people.
+    /// For people. Those that change the meaning of a figure come first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// How many of the notes a brief summary may not leave out.
+    #[serde(skip)]
+    pub loud: usize,
     /// The client's certificate. Of several clients that of all together.
     pub client: ClientCertificate,
     /// The clients of a load that several made together.

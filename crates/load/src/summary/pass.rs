@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::samples::Samples;
 use super::window::Window;
-use crate::order::{Hidden, Status};
+use crate::order::{Doubt, Hidden, Status};
 use crate::store::{RequestRow, Rows, Stored};
 use sparkbench_archive::manifest::Delivery;
 use sparkbench_host::net::Ns;
@@ -25,6 +25,7 @@ pub(super) fn delivery(row: &RequestRow) -> Delivery {
         tokens: row.output,
         first_tokens: row.first_tokens,
         one_moment: row.first_token.is_some() && row.last_token == row.first_token,
+        unplaced: row.doubt == Doubt::Unplaced,
     }
 }
 
@@ -66,6 +67,8 @@ pub(super) struct Totals {
     pub unspanned: u64,
     /// Answers with tokens that showed nothing.
     pub silent: u64,
+    /// Answers by [`Doubt`].
+    pub doubts: [u64; Doubt::ALL.len()],
 }
 
 impl Totals {
@@ -106,7 +109,8 @@ impl Totals {
         self.one_token += u64::from(row.output == Some(row.pieces));
         self.unspanned += u64::from(delivery(row).spans_nothing());
         // That an answer ends with a token of its own is how answers end.
-        self.silent += u64::from(matches!(row.hidden, Hidden::Between | Hidden::All));
+        self.silent += u64::from(row.hidden.between());
+        self.doubts[row.doubt as usize] += 1;
     }
 
     /// A sum that is complete. What is counted for some requests only is no total.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::certificate::{Evidence, judge};
-use crate::order::{Asked, Chunk, ChunkKind, Phase, Record, Sink as _, Status, Usage};
+use crate::order::{Asked, Chunk, ChunkKind, Doubt, Phase, Record, Sink as _, Status, Usage};
 use crate::settings::{Arrival, Share};
 use crate::store::Store;
 use sparkbench_host::net::{Ns, Stamp};
@@ -356,6 +356,43 @@ fn an_objective_without_a_figure_makes_no_answer_bad() {
     let (goodput, drawn) = of("mixed", slos, mixed);
     assert_eq!((goodput.fraction, goodput.unjudged), (Some(0.75), 1));
     assert!(drawn.contains("That is the least: 1 more"), "{drawn}");
+}
+
+#[test]
+fn hidden_reasoning_leaves_the_time_of_the_tokens_that_came_and_a_brief_summary_says_so() {
+    let pieces: Vec<f64> = (0..10).map(|n| 50.0 + 10.0 * f64::from(n)).collect();
+    let of = |doubt: Doubt, first_tokens: Option<u32>| {
+        let answers = (0..4).map(|n| {
+            let (record, chunks) = answer(n, 0.0, &pieces, Some(40));
+            (Record { doubt, first_tokens, ..record }, chunks)
+        });
+        let facts = Facts { notes: vec!["first".into(), "second".into()], ..closed(4) };
+        count(&format!("doubt-{}", doubt as u8), facts, answers.collect()).summary
+    };
+    let summary = of(Doubt::Unsent, Some(31));
+    near(summary.tpot_ms.mean, 10.0);
+    near(summary.decode_tok_s.mean, 100.0);
+    near(summary.ttft_ms.mean, 50.0);
+    let drawn = brief(&summary, 400, false);
+    assert!(drawn.contains("in 4 of 4 answers the server counts reasoning that it did not send"), "{drawn}");
+    assert!(drawn.contains("more notes, shown with -v"), "{drawn}");
+    // Where it may be in the pieces, there are two truths and no figure.
+    let summary = of(Doubt::Unplaced, None);
+    assert_eq!((summary.tpot_ms.n, summary.decode_tok_s.n), (0, 0));
+    assert!(brief(&summary, 400, false).contains("whether it is part of the text is not known"));
+    // One note is enough where none changes a figure.
+    let quiet = of(Doubt::None, None);
+    assert_eq!((quiet.loud, brief(&quiet, 400, false).matches("note:").count()), (0, 1));
+}
+
+#[test]
+fn a_first_token_and_a_first_visible_text_that_are_two_are_both_in_a_brief_summary() {
+    let (record, chunks) = answer(0, 0.0, &[10.0, 20.0, 30.0], Some(3));
+    let same = count("visible", closed(1), vec![(record.clone(), chunks.clone())]).summary;
+    assert!(!brief(&same, 200, false).contains("ttfo_ms"));
+    let later = count("visible", closed(1), vec![(Record { first_content: stamp(20.0), ..record }, chunks)]).summary;
+    let drawn = brief(&later, 200, false);
+    assert!(drawn.contains("ttft_ms") && drawn.contains("ttfo_ms"), "{drawn}");
 }
 
 /// Forty requests, two of which fail: what the golden files show.

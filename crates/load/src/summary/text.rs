@@ -22,7 +22,7 @@ const NARROW: usize = NAMES + 7 * COLUMN;
 
 /// Different words of failures that are shown, the most frequent ones. The JSON has more.
 const SAID_SHOWN: usize = 3;
-/// Notes of a brief summary.
+/// Notes of a brief summary, where none of them changes the meaning of a figure.
 const NOTES_BRIEF: usize = 1;
 /// Turns whose mean is shown. All of them are in the JSON.
 const TURNS_SHOWN: usize = 6;
@@ -165,7 +165,13 @@ fn table(out: &mut String, summary: &Summary, width: usize, ink: Ink, whole: boo
     ];
     let from_sent = summary.ttft_from_sent_ms.as_ref().map(|metric| ("ttft_from_sent_ms", metric));
     let mut rows: Vec<(&str, &Metric, bool)> = main.iter().map(|(name, metric)| (*name, *metric, true)).collect();
-    let (from_sent, more) = if whole { (from_sent, &more[..]) } else { (None, &[][..]) };
+    // To the first token and to the first visible text: where these are two, both are shown.
+    let apart = summary.ttfo_ms.mean != summary.ttft_ms.mean;
+    let (from_sent, more) = match (whole, apart) {
+        (true, _) => (from_sent, &more[..]),
+        (false, true) => (None, &more[1..2]),
+        (false, false) => (None, &[][..]),
+    };
     rows.extend(from_sent.iter().map(|(name, metric)| (*name, *metric, false)));
     // What is nowhere but explains nothing either is left out below the four of the contract.
     rows.extend(more.iter().filter(|(_, metric)| metric.n > 0).map(|(name, metric)| (*name, *metric, false)));
@@ -295,7 +301,7 @@ fn faults(out: &mut String, summary: &Summary, width: usize, ink: Ink, all: bool
         out.push('\n');
         said(out, "errors:", |label| ink.bad(label), &text, width);
     }
-    let shown = if all { summary.notes.len() } else { NOTES_BRIEF };
+    let shown = if all { summary.notes.len() } else { NOTES_BRIEF.max(summary.loud) };
     for note in summary.notes.iter().take(shown) {
         said(out, "note:", |label| ink.bold(label), note, width);
     }

@@ -4,12 +4,15 @@
 //! Not here: event framing (see [`super::events`]), what an `event: error` means (see `load::engine`), counting tokens.
 //!
 //! Chat answers (`choices[].delta`) and completions (`choices[].text`) are read alike. Which keys are there decides. Decisions:
-//! - Text of reasoning comes as `reasoning` or `reasoning_content`. Where both are there and equal, it counts once.
+//! - Text of reasoning comes as `reasoning` or `reasoning_content`, or under a few names like them. Where two are there and equal, it counts
+//!   once.
 //! - Where an event has content and reasoning, [`Delta::kind`] and [`Delta::text`] are those of the content. [`Delta::text_bytes`]
 //!   counts both. Order of the kinds: content, reasoning, tool, refusal.
-//! - We ask for one choice, and a load that would ask for several is refused. Should a server send several, the text of each counts: all of it was generated.
+//! - We ask for one choice, and a load that would ask for several is refused. Should a server send several, the text of each counts: all
+//!   of it was generated.
 //! - An empty string is no text. With it alone an event is [`ChunkKind::Silent`], with a reason to end [`ChunkKind::Closing`]: either
-//!   may stand for a token that shows nothing. A role and an empty delta are [`ChunkKind::Empty`].
+//!   may stand for a token that shows nothing. So may a delta with nothing in it ([`ChunkKind::Bare`]), and one with text in a field that is
+//!   not known ([`ChunkKind::Unread`]). A role without text is [`ChunkKind::Empty`].
 //! - `usage` is taken where servers put it: at the top, or in a choice. Cached tokens as `prompt_tokens_details.cached_tokens` or
 //!   `prompt_cache_hit_tokens`, reasoning tokens as `completion_tokens_details.reasoning_tokens` or `reasoning_tokens` (SGLang).
 //!   Without a `usage`, the `timings` of llama-server: `predicted_n`. `prompt_n` leaves out what was cached, so the input is known

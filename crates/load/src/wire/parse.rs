@@ -10,6 +10,22 @@ use super::raw::Raw;
 use super::shape::{Fill, Notes, digits};
 use crate::order::{ChunkKind, Usage};
 
+/// Fields of a delta whose strings are no text, whatever else is in the delta.
+const NO_TEXT: [&[u8]; 12] = [
+    b"id",
+    b"type",
+    b"name",
+    b"object",
+    b"index",
+    b"model",
+    b"role",
+    b"status",
+    b"format",
+    b"provider",
+    b"signature",
+    b"finish_reason",
+];
+
 /// Reads the data of one event from beginning to end. With `notes` of its places where it is JSON.
 pub(super) fn parse<'a>(data: &'a [u8], notes: &mut Option<Notes>) -> Result<Delta<'a>, Fault> {
     let text = data.trim_ascii();
@@ -34,6 +50,8 @@ struct Found<'a> {
     role: bool,
     /// A text was there and empty.
     blank: bool,
+    /// A text was there in a field that is not known.
+    unread: bool,
     ids: Option<u32>,
     content: Text<'a>,
     reasoning: Text<'a>,
@@ -135,14 +153,17 @@ impl<'a> Found<'a> {
         // Texts of reasoning in this delta: one, or two under different names.
         let mut before: Option<Raw<'a>> = None;
         cursor.object_or_skip(&mut |cursor, key| match key.literal() {
-            b"content" if cursor.peek()? == Kind::Array => self.parts(cursor),
+            b"content" if cursor.peek()? == Kind::Array => self.parts(cursor, key),
             b"content" => self.visible(cursor),
             b"role" => {
                 self.role |= cursor.string_or_skip()?.is_some();
                 Ok(())
             }
-            b"reasoning" | b"reasoning_content" => {
-                let Some(raw) = cursor.string_or_skip()? else { return Ok(()) };
+            b"reasoning" | b"reasoning_content" | b"reasoning_text" | b"thinking" | b"thinking_content"
+            | b"thought"
+                if cursor.peek()? == Kind::String =>
+            {
+                let raw = cursor.string()?;
                 if raw.is_empty() {
                     self.blank = true;
                     return Ok(());
@@ -168,8 +189,28 @@ impl<'a> Found<'a> {
                     _ => cursor.skip(),
                 })
             }),
-            _ => cursor.skip(),
+            _ => self.unknown(cursor, key),
         })
+    }
+
+    /// A field that is not known, of any type: whether there is text in it.
+    fn unknown(&mut self, cursor: &mut JsonCursor<'a>, key: Raw<'a>) -> Result<(), Bad> {
+        if NO_TEXT.contains(&key.literal()) {
+            return cursor.skip();
+        }
+        match cursor.peek()? {
+            Kind::String => {
+                let raw = cursor.string()?;
+                if !raw.is_empty() {
+                    self.notes.hole(Fill::Unread, cursor.place(&raw));
+                    self.unread = true;
+                }
+                Ok(())
+            }
+            Kind::Array => cursor.array(&mut |cursor| self.unknown(cursor, key)),
+            Kind::Object => cursor.object(&mut |cursor, key| self.unknown(cursor, key)),
+            _ => cursor.skip(),
+        }
     }
 
     /// The text of an answer.
@@ -179,11 +220,14 @@ impl<'a> Found<'a> {
     }
 
     /// Content as a list of parts.
-    fn parts(&mut self, cursor: &mut JsonCursor<'a>) -> Result<(), Bad> {
+    fn parts(&mut self, cursor: &mut JsonCursor<'a>, name: Raw<'a>) -> Result<(), Bad> {
         cursor.array(&mut |cursor| {
-            cursor.object_or_skip(&mut |cursor, key| match key.literal() {
-                b"text" => self.visible(cursor),
-                _ => cursor.skip(),
+            if cursor.peek()? != Kind::Object {
+                return self.unknown(cursor, name);
+            }
+            cursor.object(&mut |cursor, key| match key.literal() {
+                b"text" if cursor.peek()? == Kind::String => self.visible(cursor),
+                _ => self.unknown(cursor, key),
             })
         })
     }
@@ -255,7 +299,9 @@ impl Found<'_> {
         match (self.choice, self.role) {
             (false, _) if usage.is_some() => ChunkKind::Usage,
             (true, false) if self.finish.is_some() => ChunkKind::Closing,
+            (true, false) if self.unread => ChunkKind::Unread,
             (true, false) if self.blank => ChunkKind::Silent,
+            (true, false) => ChunkKind::Bare,
             _ => ChunkKind::Empty,
         }
     }

@@ -14,6 +14,7 @@
 //! - a count becomes its field of the usage. There is at most one hole for each field, and a count that does not fit does not match.
 //! - the text. An event is learnt only if it has one literal of text that is not empty (or two equal ones of reasoning). A new event fits
 //!   only if its text is not empty either. So kind and order of the kinds cannot change. Other literals, being empty, are in the pieces.
+//! - text in a field that is not known decides the kind by not being empty. That holds for the new event too.
 //!
 //! Pieces are whole. A string's hole begins behind its opening quote and the next piece begins with its closing quote. After a number's hole
 //! comes a byte that cannot be part of a number, because the pieces come from a parsed text. Events with errors are never learnt. A seeded
@@ -28,6 +29,8 @@ use crate::order::{ChunkKind, Usage};
 
 /// Most holes of a shape. An event with more is not learnt.
 const HOLES: usize = 8;
+/// Of these for text in fields that are not known. There is room for the others beside it.
+const UNREAD: usize = 2;
 /// Longest pieces of a shape together, bytes. Shapes are for the small events of which there are many.
 const PIECES: usize = 4 << 10;
 /// Shapes kept: the role, reasoning, content, a call of a tool, the end, the usage, and two to spare.
@@ -44,6 +47,8 @@ pub(super) enum Fill {
     Text,
     /// The same literal once more.
     Twin,
+    /// Text in a field that is not known, with at least one letter.
+    Unread,
     /// Counts of the usage.
     Input,
     Output,
@@ -74,8 +79,12 @@ pub(super) struct Notes {
 impl Notes {
     /// A hole, in the order of the text.
     pub(super) fn hole(&mut self, fill: Fill, (from, to): (usize, usize)) {
-        let unread = matches!(fill, Fill::AnyString | Fill::AnyNumber);
-        let again = !unread && self.holes.iter().flatten().any(|hole| hole.fill == fill);
+        let several = matches!(fill, Fill::AnyString | Fill::AnyNumber | Fill::Unread);
+        if fill == Fill::Unread && self.holes.iter().flatten().filter(|hole| hole.fill == fill).count() >= UNREAD {
+            // It stays in its piece.
+            return;
+        }
+        let again = !several && self.holes.iter().flatten().any(|hole| hole.fill == fill);
         match self.holes.get_mut(self.count) {
             Some(place) if !again => *place = Some(Hole { fill, from, to }),
             _ => self.odd = true,
@@ -207,6 +216,7 @@ impl Shape {
                     delta.text_bytes = text.unescaped_len();
                     end
                 }
+                Fill::Unread => Raw::scan(rest).filter(|(text, _)| !text.is_empty())?.1,
                 Fill::Twin => {
                     let text = delta.text.literal();
                     rest.starts_with(text).then_some(text.len())?

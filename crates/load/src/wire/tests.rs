@@ -236,9 +236,36 @@ fn an_event_longer_than_the_limit_is_refused_and_the_memory_given_back() {
 fn a_role_alone_is_empty_and_no_first_token() {
     assert_eq!(piece(r#"{"role":"assistant"}"#), says(ChunkKind::Empty, 0, ""));
     assert_eq!(piece(r#"{"role":"assistant","content":""}"#), says(ChunkKind::Empty, 0, ""));
-    assert_eq!(piece(r#"{"content":null,"reasoning_content":null,"tool_calls":[]}"#), says(ChunkKind::Empty, 0, ""));
-    assert_eq!(piece("{}"), says(ChunkKind::Empty, 0, ""));
-    assert_eq!(piece("null"), says(ChunkKind::Empty, 0, ""));
+    assert_eq!(piece(r#"{"role":"assistant","provider_note":"x"}"#), says(ChunkKind::Empty, 0, ""));
+    assert_eq!(delta(r#"{"id":"x"}"#).kind, ChunkKind::Empty);
+}
+
+#[test]
+fn what_may_stand_for_a_token_is_told_apart_from_what_cannot() {
+    use ChunkKind::{Bare, Closing, Reasoning, Silent, Unread};
+    for inner in ["{}", "null", r#"{"content":null,"reasoning_content":null,"tool_calls":[]}"#, r#"{"content":[]}"#] {
+        assert_eq!(piece(inner), says(Bare, 0, ""), "{inner}");
+    }
+    for inner in [
+        r#"{"cogitation":" r"}"#,
+        r#"{"content":"","cogitation":" r"}"#,
+        r#"{"reasoning_details":[{"type":"reasoning.text","text":"r"}]}"#,
+        r#"{"reasoning_content":["r"]}"#,
+        r#"{"content":["r"]}"#,
+        r#"{"content":[{"type":"thinking","thinking":[{"type":"text","text":"r"}]}]}"#,
+    ] {
+        assert_eq!(piece(inner), says(Unread, 0, ""), "{inner}");
+    }
+    // No text: empty, a number, a name.
+    for inner in [r#"{"cogitation":""}"#, r#"{"cogitation":3}"#, r#"{"id":"x","type":"y"}"#, r#"{"a":{"id":"x"}}"#] {
+        assert_eq!(piece(inner), says(Bare, 0, ""), "{inner}");
+    }
+    assert_eq!(piece(r#"{"content":"","cogitation":""}"#), says(Silent, 0, ""));
+    for name in ["reasoning_text", "thinking", "thinking_content", "thought"] {
+        assert_eq!(piece(&format!(r#"{{"role":"assistant","content":"","{name}":"hm"}}"#)), says(Reasoning, 2, "hm"));
+    }
+    let last = delta(r#"{"choices":[{"delta":{"cogitation":"r"},"finish_reason":"length"}]}"#);
+    assert_eq!(last.kind, Closing);
 }
 
 #[test]
@@ -373,6 +400,22 @@ fn the_next_event_of_an_answer_and_of_another_one_is_known() {
     }
     for (content, change) in [(r#""""#, ""), ("null", ""), (r#""z""#, "},"), (r#""z"#, "")] {
         let other = format!("{}{change}", event("a", 5, content, 2));
+        assert_eq!(known.read(other.as_bytes()), None, "{other}");
+    }
+}
+
+#[test]
+fn the_next_event_with_text_in_an_unknown_field_is_known_and_an_empty_one_is_not() {
+    let event =
+        |text: &str| format!(r#"{{"choices":[{{"index":0,"delta":{{"cogitation":{text},"more":["a","b"]}}}}]}}"#);
+    let (first, mut notes) = (event(r#"" x""#), None);
+    let read = parse::parse(first.as_bytes(), &mut notes).expect("an event");
+    assert_eq!(read.kind, ChunkKind::Unread);
+    let mut known = Shapes::default();
+    known.learn(first.as_bytes(), &notes.expect("JSON"), &read);
+    let next = event(r#""other \" text""#);
+    assert_eq!(known.read(next.as_bytes()), Some(Deltas::read_anew(next.as_bytes()).expect("an event")));
+    for other in [event(r#""""#), event("null"), event("7")] {
         assert_eq!(known.read(other.as_bytes()), None, "{other}");
     }
 }

@@ -36,7 +36,8 @@ pub const END: [u8; 8] = [0; 8];
 /// Resolution of the read lag, nanoseconds. A tenth of a microsecond is far finer than needed, and saves a byte a chunk.
 pub const LAG_STEP_NS: u32 = 100;
 /// Names of [`super::super::order::ChunkKind`], by number.
-pub const KINDS: [&str; 8] = ["empty", "content", "reasoning", "tool", "usage", "refusal", "silent", "closing"];
+pub const KINDS: [&str; 10] =
+    ["empty", "content", "reasoning", "tool", "usage", "refusal", "silent", "closing", "unread", "bare"];
 
 /// Columns of a block in order: name, unit, meaning.
 pub const COLUMNS: [(&str, &str, &str); 6] = [

@@ -203,6 +203,8 @@ const fn kind_of(number: i64) -> Option<ChunkKind> {
         5 => ChunkKind::Refusal,
         6 => ChunkKind::Silent,
         7 => ChunkKind::Closing,
+        8 => ChunkKind::Unread,
+        9 => ChunkKind::Bare,
         _ => return None,
     })
 }
