@@ -17,9 +17,9 @@ const KINDS: &[(&str, &str, bool)] = &[
     ("Received sigquit from a child process", "scheduler died", true),
     ("Segmentation fault", "segmentation fault", true),
     ("Caught signal", "signal", true),
-    ("Free memory on device", "too little free memory", true),
-    ("No available memory for the cache blocks", "too little free memory", true),
-    ("Not enough memory. Please try to increase --mem-fraction-static", "too little free memory", true),
+    ("Free memory on device", NO_MEMORY, true),
+    ("No available memory for the cache blocks", NO_MEMORY, true),
+    ("Not enough memory. Please try to increase --mem-fraction-static", NO_MEMORY, true),
     ("OutOfMemoryError", "out of memory", false),
     ("CUDA out of memory", "out of memory", false),
     ("Cuda Runtime (out of memory)", "out of memory", false),
@@ -33,6 +33,8 @@ const KINDS: &[(&str, &str, bool)] = &[
     ("failed to allocate", "allocation failed", false),
     ("GGML_ASSERT", "assertion", true),
 ];
+
+const NO_MEMORY: &str = "too little free memory";
 
 /// Marks of the lines that [`Faults::read`] wants.
 pub(super) const MARKS: &[&str] = &[
@@ -100,6 +102,13 @@ impl Faults {
             self.count("error", number);
             self.first.get_or_insert((message, number));
         }
+    }
+
+    /// Less memory than none is left, in the words of the log: with this the start ends, whatever it says of it further on.
+    pub(super) fn short_of_memory(&mut self, number: u64, words: String) {
+        self.count(NO_MEMORY, number);
+        self.ended.get_or_insert((NO_MEMORY, number));
+        self.first.get_or_insert((words, number));
     }
 
     fn count(&mut self, kind: &'static str, line: u64) {

@@ -15,6 +15,8 @@ use sparkbench_model::{Extra, ExtraValue, Metric, Reading};
 /// Most names that are kept of one log. A log that prints more is no log of an engine.
 const NAMES: usize = 1024;
 
+const BELOW_ZERO: &str = "below zero, where no size, count or time can be: what was missing, and no measurement";
+
 /// Figures of one log, or of one start of a server within it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LogFindings {
@@ -45,15 +47,28 @@ impl LogFindings {
     }
 
     fn metric_of(&mut self, name: &str, value: Figure, line: Option<u64>, derived: bool) {
+        if value.value < 0.0 {
+            return self.below_zero(name, "", value.value, line);
+        }
         let taken = Taken { name: name.to_owned(), unit: "", value, line, why: None, derived };
         put(&mut self.metrics, taken);
     }
 
     /// A metric of one rank. The rank as the log names it.
     pub(super) fn of_rank(&mut self, name: &'static str, rank: &str, figure: Figure, line: u64) {
-        if self.ranked.len() < NAMES {
+        if figure.value < 0.0 {
+            self.below_zero(name, rank, figure.value, Some(line));
+        } else if self.ranked.len() < NAMES {
             self.ranked.insert((name, rank.to_owned()), (figure, line));
         }
+    }
+
+    /// No metric of a log can be below zero. The figure is kept beside them.
+    fn below_zero(&mut self, metric: &str, rank: &str, value: f64, line: Option<u64>) {
+        let of = if rank.is_empty() { String::new() } else { format!(" of {rank}") };
+        let unit = Metric::of_catalogue(metric).map_or("", |metric| metric.unit);
+        let (name, value) = (format!("{metric} below zero{of}"), ExtraValue::Number(value));
+        put(&mut self.extras, Taken { name, unit, value, line, why: Some(BELOW_ZERO), derived: false });
     }
 
     /// A figure that is no metric.
@@ -203,6 +218,24 @@ mod tests {
             ["kv_cache_gib of TP0", "kv_cache_gib of TP1"]
         );
         assert_eq!(extras[0].unit, "GiB");
+    }
+
+    #[test]
+    fn what_is_below_zero_is_no_metric_and_is_kept_beside_them() {
+        let mut found = LogFindings::default();
+        let figure = |value| Figure { value, decimals: Some(2) };
+        found.of_rank("kv_cache_gib", "TP0", figure(-0.53), 3);
+        found.metric("model_load_s", figure(-1.0), 4);
+        found.metric("model_memory_gib", figure(0.0), 5);
+        assert!(!found.has("kv_cache_gib") && !found.has("model_load_s") && found.has("model_memory_gib"));
+        let mut input = &b""[..];
+        let (readings, extras) = found.finish(&SourceFile::new("a.log", 0, &mut input), ("x", "x.derived"));
+        assert_eq!((readings.len(), extras.len()), (1, 2));
+        assert_eq!((extras[0].name.as_str(), extras[0].unit.as_str()), ("kv_cache_gib below zero of TP0", "GiB"));
+        assert_eq!(
+            (extras[0].as_number(), extras[0].origin.line, extras[0].why),
+            (Some(-0.53), Some(3), Some(BELOW_ZERO))
+        );
     }
 
     #[test]

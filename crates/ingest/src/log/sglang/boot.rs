@@ -161,7 +161,7 @@ impl SglangBoot {
         if let Some(tokens) = number_after(line, "max_total_num_tokens=")
             .filter(|_| line.contains("max_running_requests=") || line.contains("context_len="))
         {
-            self.up = true;
+            self.up = tokens.value >= 0.0;
             self.found.of_rank("kv_cache_tokens", rank(line), tokens, line_number);
             for key in ["chunked_prefill_size=", "max_prefill_tokens=", "max_running_requests="] {
                 if let Some(value) = set(line, key) {

@@ -60,6 +60,8 @@ pub(super) struct VllmBoot {
     pub setup: Setup,
     /// Process names of the engines that began.
     engines: Vec<String>,
+    /// A worker has less memory than none left for the KV cache.
+    short: bool,
     /// Seconds of the parts of the loading, where no line says the whole: the model set up, and its weights read.
     parts: [Option<(f64, u64)>; 2],
     /// Name of a figure and process, how often it was printed.
@@ -114,7 +116,8 @@ impl VllmBoot {
 
     /// The KV cache exists.
     pub(super) fn is_up(&self) -> bool {
-        self.found.has("kv_cache_tokens") || self.found.has("kv_cache_gib") || self.found.has_extra("gpu_blocks")
+        let cache = ["kv_cache_tokens", "kv_cache_gib"].iter().any(|metric| self.found.has(metric));
+        !self.short && (cache || self.found.has_extra("gpu_blocks"))
     }
 
     /// One line.
@@ -146,6 +149,10 @@ impl VllmBoot {
         }
         if let Some(figure) = after(line, "Available KV cache memory:").and_then(gib) {
             self.found.of_rank("kv_cache_gib", who, figure, line_number);
+            if figure.value < 0.0 {
+                self.short = true;
+                self.faults.short_of_memory(line_number, format!("{} GiB are left for the KV cache", figure.value));
+            }
         }
         // `CPU KV cache size:` and, where the cache is set by hand, `Explicitly set (1.0/13.96) GiB for KV cache` of the processor build.
         if let Some(figure) = number_after(line, "PU KV cache size:") {
