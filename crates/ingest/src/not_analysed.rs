@@ -9,7 +9,11 @@ use sparkbench_text::error::Error;
 /// See the module.
 pub(super) struct NotAnalysed;
 
+/// Lines that are looked at.
+const LINES: usize = 8;
+
 const MACHINE: &str = "a description of the machine, kept and not analysed";
+const PROCESSES: &str = "the processes on a GPU, as nvidia-smi pmon shows them, kept and not read";
 const LIST: &str = "a list of hashes, with which the files beside it are compared";
 
 /// Beginnings that only one program prints.
@@ -99,18 +103,18 @@ pub(super) fn by_name(name: &str) -> Option<&'static str> {
     ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, word)| *word)
 }
 
-/// True for the log that AIPerf writes of itself.
-pub(super) fn is_aiperf_log(head: &Head<'_>) -> bool {
-    SIDE.iter().any(|(end, signs, _)| {
+/// True for a log whose words no kind of text reads: that which AIPerf writes of itself, and that of `nvidia-smi pmon`.
+pub(super) fn is_kept_log(head: &Head<'_>) -> bool {
+    let of_aiperf = SIDE.iter().any(|(end, signs, _)| {
         *end == "aiperf.log" && head.name == *end && signs.iter().all(|sign| head.text.contains(sign))
-    })
+    });
+    of_aiperf || head.text.lines().filter(|line| !line.trim().is_empty()).take(LINES).any(is_pmon)
 }
 
 fn what(name: &str, text: &str) -> Option<&'static str> {
     if let Some(word) = by_name(name) {
         return Some(word);
     }
-    const LINES: usize = 8;
     if text.contains('\0') {
         return None;
     }
@@ -129,9 +133,20 @@ fn what(name: &str, text: &str) -> Option<&'static str> {
     if lines.iter().any(|line| PRINTS.iter().any(|print| line.trim_start_matches(['|', ' ']).starts_with(print))) {
         return Some(MACHINE);
     }
+    if lines.iter().any(|line| is_pmon(line)) {
+        return Some(PROCESSES);
+    }
     let is_package =
         |line: &&str| line.split_once("==").is_some_and(|(name, version)| !name.contains(' ') && !version.is_empty());
     (!lines.is_empty() && lines.iter().all(is_package)).then_some("a list of installed packages, kept and not analysed")
+}
+
+/// True for the line with which `nvidia-smi pmon` names its columns, whichever of them were asked for.
+fn is_pmon(line: &str) -> bool {
+    let Some(names) = line.strip_prefix('#') else { return false };
+    let names: Vec<String> =
+        names.split([' ', '\t', ',']).filter(|word| !word.is_empty()).map(str::to_ascii_lowercase).collect();
+    names.windows(3).any(|three| three == ["gpu", "pid", "type"]) && names.iter().any(|name| name == "command")
 }
 
 #[cfg(test)]
@@ -145,6 +160,9 @@ mod tests {
             ("system.txt", "Linux vm 6.18.44 x86_64\n", true),
             ("pip-freeze.txt", "absl-py==2.5.0\naccelerate==1.15.0\n", true),
             ("README.md", "", true),
+            ("pmon.txt", "# gpu         pid   type     sm    command\n# Idx           #    C/G      %    name\n", true),
+            ("pmon.txt", "#Date       Time        gpu   pid   type     fb   command\n#YYYYMMDD   HH:MM:SS\n", true),
+            ("notes.txt", "# gpu and pid of each type of command\n", false),
             ("notes.txt", "it was a slow day\n", false),
             ("x.txt", "a==1\nsome words == 2\n", false),
             ("x.bin", "Linux \0\0", false),

@@ -22,6 +22,7 @@ mod llama_benchy;
 mod marks;
 mod mlperf;
 mod multi_turn;
+mod quoted;
 mod script;
 mod served;
 mod serving;
@@ -34,6 +35,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
+use super::outline::Outline;
 use super::source_file::{unreadable, without_escapes};
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile, not_analysed};
 use sparkbench_archive::LINE_LIMIT;
@@ -126,18 +128,27 @@ impl Format for Text {
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        if !head.is_text() || head.outline().is_some_and(|outline| outline.is_map() && !outline.keys().is_empty()) {
+        if !head.is_text() || head.outline().is_some_and(is_json) {
             return false;
         }
         let named = |endings: &[&str]| endings.iter().any(|ending| head.name.ends_with(ending));
         // The words may come late in a log, so its name is enough. Other text must show them at once.
-        (named(&[".log"]) && !not_analysed::is_aiperf_log(head))
+        (named(&[".log"]) && !not_analysed::is_kept_log(head))
             || head.text.split(['\n', '\r']).any(|line| SIGNS.wanted(line) != 0)
             || (named(PRINTED) && !not_analysed::NotAnalysed.sniff(head))
     }
 
     fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
         parse_as(file, KINDS, &ALL)
+    }
+}
+
+/// True for JSON, whatever its texts quote. A bracket alone opens a line of a log too: `[TRT-LLM] ...`, `[2026-06-07 11:57:43] ...`.
+fn is_json(outline: &Outline<'_>) -> bool {
+    match outline {
+        Outline::Map(entries) => !entries.is_empty(),
+        Outline::List(Some(first)) => is_json(first) || matches!(**first, Outline::Text(_)),
+        _ => false,
     }
 }
 
@@ -196,6 +207,28 @@ fn parse_as(file: &mut SourceFile<'_>, kinds: &[&TextKind], marks: &Marks) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_that_json_quotes_makes_it_no_log_and_a_bracket_in_front_does_not_make_a_log_json() {
+        const QUOTE: &str =
+            "I srv  load_model: x\\n0.00.462.405 E srv  llama_server: exiting due to model loading error";
+        let sniff = |name: &str, text: &str| Text.sniff(&Head::new(name, text, text.len() as u64));
+        for json in [
+            format!("[\n {{\n  \"name\": \"m\", \"failures\": [{{\"error\": \"{QUOTE}\"}}]\n }}\n]\n"),
+            format!("{{\"error\": \"{QUOTE}\"}}\n"),
+            format!("[\"{QUOTE}\"]"),
+        ] {
+            assert!(!sniff("final_results.json", &json) && !sniff("run.log", &json), "{json}");
+        }
+        assert!(sniff("out", "[TRT-LLM] [I] Using LLM with PyTorch backend\n"));
+        assert!(sniff("out", "[2026-06-07 11:57:43] server_args=ServerArgs(model_path='m')\n"));
+    }
+
+    #[test]
+    fn a_row_for_each_process_is_no_log() {
+        let pmon = "# gpu         pid   type     sm    command\n# Idx           #    C/G      %    name\n    0  12  C  98  x\n";
+        assert!(!Text.sniff(&Head::new("pmon.log", pmon, 1)) && !Text.sniff(&Head::new("pmon.txt", pmon, 1)));
+    }
 
     #[test]
     fn kinds_fit_into_the_bits_and_have_marks() {

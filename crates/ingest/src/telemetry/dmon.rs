@@ -1,7 +1,7 @@
 //! `nvidia-smi dmon`: columns separated by blanks, under two comment lines that repeat.
 //!
 //! In:  such lines, whose columns depend on `-s`.  Out: with `-o DT` samples by time, else the figures summed up as extras.
-//! Not here: `nvidia-smi pmon`, which shows processes.
+//! Not here: `nvidia-smi pmon`, which shows processes and is kept (see `not_analysed`).
 //!
 //! `pwr` is power, `gtemp` the temperature, `sm` the utilisation, `mem` the activity of the memory controller. `pclk` and `mclk` are the
 //! clocks of SM and memory. `fb` is the memory in use (MB, which means MiB). `-` is absent: on GB10 `mtemp` and `mclk` always are.
@@ -117,7 +117,8 @@ fn names_of(line: &str) -> Option<Vec<String>> {
         .map(str::to_ascii_lowercase)
         .collect();
     let has = |name: &str| names.iter().any(|known| known == name);
-    (has("gpu") && SIGNS.iter().any(|sign| has(sign))).then_some(names)
+    // `pmon` has columns of the same names, a row for each process.
+    (has("gpu") && !has("pid") && SIGNS.iter().any(|sign| has(sign))).then_some(names)
 }
 
 fn unit_of(word: &str) -> &'static str {
@@ -244,7 +245,9 @@ mod tests {
 
     #[test]
     fn text_that_only_begins_with_a_comment_is_not_taken() {
-        for text in ["# gpu notes\n# about it\n1 2\n", "# Idx W\n", "gpu pwr\nIdx W\n", ""] {
+        let pmon =
+            "# gpu         pid   type     sm    mem    command\n# Idx           #    C/G      %      %    name\n";
+        for text in ["# gpu notes\n# about it\n1 2\n", "# Idx W\n", "gpu pwr\nIdx W\n", pmon, ""] {
             assert!(!Dmon.sniff(&Head::new("x", text, 1)), "{text}");
         }
     }

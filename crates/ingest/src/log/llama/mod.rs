@@ -20,6 +20,7 @@ mod settings;
 use self::boot::LlamaBoot;
 use super::boots::Boots;
 use super::kind::{LogReader, TextKind};
+use super::quoted;
 use super::served::Served;
 use crate::{About, Parsed, SourceFile};
 use sparkbench_model::Series;
@@ -82,14 +83,14 @@ impl Log {
 
 impl LogReader for Log {
     fn line(&mut self, number: u64, line: &str) {
-        self.ours = self.ours || SIGNS.iter().any(|sign| line.contains(sign));
+        self.ours = self.ours || quoted::is_printed(line, SIGNS);
         // A draft model is loaded behind the model, so the loader alone does not begin a start.
         self.announce(number, line);
         self.boots.now().read(number, line);
     }
 
     fn finish(self: Box<Self>, file: &SourceFile<'_>) -> Option<Parsed> {
-        if !self.ours {
+        if !self.ours || quoted::quotes(file.name()) {
             return None;
         }
         let (mut boot, mut notes) = self.boots.finish(LlamaBoot::is_up);

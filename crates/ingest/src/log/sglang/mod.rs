@@ -18,6 +18,7 @@ use super::cut::after;
 use super::faults::is_answer;
 use super::kind::{LogReader, TextKind};
 use super::marks::{count, joined};
+use super::quoted;
 use super::served::Served;
 use crate::{About, Parsed, SourceFile};
 use sparkbench_model::Setup;
@@ -69,7 +70,7 @@ impl LogReader for Log {
         if is_answer(line) {
             return self.boots.now().faults.read(number, line);
         }
-        self.ours = self.ours || SIGNS.iter().any(|sign| line.contains(sign));
+        self.ours = self.ours || quoted::is_printed(line, SIGNS);
         if self.ours && self.boots.now().traffic.read(line) {
             return;
         }
@@ -83,7 +84,7 @@ impl LogReader for Log {
     }
 
     fn finish(self: Box<Self>, file: &SourceFile<'_>) -> Option<Parsed> {
-        if !self.ours {
+        if !self.ours || quoted::quotes(file.name()) {
             return None;
         }
         let (mut boot, notes) = self.boots.finish(SglangBoot::is_up);

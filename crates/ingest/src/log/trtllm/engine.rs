@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use super::super::cut::{after, gib, number, number_after, place, with_unit};
 use super::super::faults::Faults;
 use super::super::findings::LogFindings;
+use super::super::quoted;
 use crate::figure::Figure;
 use sparkbench_model::{Metric, Setup};
 
@@ -95,7 +96,7 @@ impl Engine {
 
     /// One line.
     pub(super) fn read(&mut self, number: u64, line: &str) {
-        self.ours |= super::SIGNS.iter().any(|sign| line.contains(sign));
+        self.ours = self.ours || quoted::is_printed(line, super::SIGNS);
         self.faults.read(number, line);
         self.pools(number, line);
         self.weights(number, line);

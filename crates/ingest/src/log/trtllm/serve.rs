@@ -11,6 +11,7 @@ use super::super::boots::Boots;
 use super::super::faults::is_answer;
 use super::super::kind::{LogReader, TextKind};
 use super::super::marks::{count, joined};
+use super::super::quoted;
 use super::super::served::Served;
 use super::engine::{self, Engine, SERVER_RULES};
 use crate::{About, Parsed, SourceFile};
@@ -56,7 +57,7 @@ impl LogReader for Log {
     fn finish(self: Box<Self>, file: &SourceFile<'_>) -> Option<Parsed> {
         let ours = self.boots.any(|engine| engine.ours);
         let trouble = self.boots.any(|engine| engine.faults.trouble().is_some());
-        if !ours || self.bench || (trouble && !self.server) {
+        if !ours || self.bench || (trouble && !self.server) || quoted::quotes(file.name()) {
             return None;
         }
         let (mut engine, notes) = self.boots.finish(Engine::is_up);

@@ -19,6 +19,7 @@ use super::boots::Boots;
 use super::faults::is_answer;
 use super::kind::{LogReader, TextKind};
 use super::marks::{count, joined};
+use super::quoted;
 use super::served::Served;
 use crate::{About, Parsed, SourceFile};
 
@@ -58,6 +59,15 @@ const SIGNS: &[&str] = &[
 const PARTS: &[&[&str]] = &[SIGNS, boot::MARKS, traffic::MARKS, super::faults::MARKS];
 const MARKS: &[&str] = &joined::<{ count(PARTS) }>(PARTS);
 
+/// Levels, of which vLLM's logger puts one in front of each line.
+const LEVELS: &[&str] = &["INFO", "WARNING", "ERROR", "DEBUG"];
+
+/// True for a line as the logger prints it. Notes quote the words alone, unlike the settings of a start, which nobody copies by hand.
+fn is_logged(line: &str) -> bool {
+    quoted::before(line, SIGNS)
+        .any(|before| LEVELS.iter().any(|level| before.contains(level)) || line.contains(" with config: "))
+}
+
 #[derive(Default)]
 struct Log {
     boots: Boots<VllmBoot>,
@@ -71,7 +81,7 @@ impl LogReader for Log {
         if is_answer(line) {
             return self.boots.now().faults.read(number, line);
         }
-        self.ours = self.ours || SIGNS.iter().any(|sign| line.contains(sign));
+        self.ours = self.ours || is_logged(line);
         if self.ours && self.boots.now().traffic.read(number, line) {
             return;
         }
@@ -97,7 +107,7 @@ impl LogReader for Log {
     }
 
     fn finish(self: Box<Self>, file: &SourceFile<'_>) -> Option<Parsed> {
-        if !self.ours {
+        if !self.ours || quoted::quotes(file.name()) {
             return None;
         }
         let (mut boot, notes) = self.boots.finish(VllmBoot::is_up);

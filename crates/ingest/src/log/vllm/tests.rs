@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::log::parse_kind;
-use crate::{PartialRun, Record};
+use crate::{PartialRun, Record, ServerState};
 use sparkbench_model::{ExtraValue, Status};
 
 fn read(text: &str) -> Option<(PartialRun, Vec<String>)> {
@@ -119,6 +119,35 @@ fn a_start_that_dies_is_a_failure_with_its_first_error() {
     );
     let (partial, _) = read(&text).unwrap();
     assert_eq!(partial.status, Some(Status::Failed("engine did not start: ValueError: no kernel (line 3)".to_owned())));
+}
+
+#[test]
+fn a_cache_below_zero_is_no_size_and_says_why_the_start_failed() {
+    let text = format!(
+        "{}(EngineCore pid=2) INFO [x.py:1] Model loading took 14.2487 GiB and 19.1 seconds\n\
+         (Worker_TP0 pid=3) INFO [x.py:1] Available KV cache memory: 1.25 GiB\n\
+         (Worker_TP1 pid=4) INFO [x.py:1] Available KV cache memory: -0.53 GiB\n\
+         (EngineCore pid=2) ERROR [core.py:700] EngineCore failed to start.\n",
+        start("EngineCore", "m")
+    );
+    let (partial, _) = read(&text).unwrap();
+    let why = "too little free memory: -0.53 GiB are left for the KV cache (line 4)";
+    assert_eq!(partial.status, Some(Status::Failed(why.to_owned())));
+    assert_eq!(partial.server, Some(ServerState::NeverUp));
+    assert!(partial.readings.iter().all(|reading| reading.value >= 0.0), "{:?}", partial.readings);
+    assert_eq!(extra(&partial, "kv_cache_gib below zero of Worker_TP1"), Some(-0.53));
+}
+
+#[test]
+fn words_that_another_file_quotes_are_no_log() {
+    let notes = "# Notes\n\n```\nAvailable KV cache memory: 18.08 GiB\nGPU KV cache size: 2,493,464 tokens\n```\n";
+    assert!(read(notes).is_none(), "the logger puts a level in front");
+    assert!(read("the log says `INFO [x.py:1] GPU KV cache size: 2,493,464 tokens`\n").is_none());
+    let log = "INFO [x.py:1] GPU KV cache size: 2,493,464 tokens\n";
+    assert!(read(log).is_some());
+    let mut input = log.as_bytes();
+    let parsed = parse_kind(&mut SourceFile::new("RESULTS.md", log.len() as u64, &mut input), &VLLM).unwrap();
+    assert!(!parsed.kinds.contains(&VLLM.name), "prose quotes what it shows");
 }
 
 #[test]
