@@ -6,13 +6,15 @@
 //! A file may hold one snapshot after the other. Of each family and its labels the last value counts. Counters and sums count from the start
 //! of the server and include warm-up and other clients. So a mean from them is not a benchmark figure.
 //!
-//! Labels that only repeat the model, or that name machines, are dropped. Rows that differ only in such labels keep a number.
+//! Labels that are the same in all rows of a family, or that name machines, are dropped. Those that tell rows apart stay: the models of one
+//! server. Rows that differ only in machines keep a number.
 
 mod folded;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use self::folded::apart;
 pub(super) use self::folded::folded;
 
 use super::source_file::unreadable;
@@ -163,12 +165,12 @@ impl Format for Prometheus {
 fn extras(file: &SourceFile<'_>, rows: &BTreeMap<(String, String), Vec<Row>>) -> Vec<Extra> {
     let mut extras = Vec::new();
     for ((name, words), list) in rows {
-        for (place, row) in list.iter().enumerate() {
+        let labels: Vec<Labels<'_>> = list.iter().map(|row| Labels(&row.labels)).collect();
+        for (row, apart) in list.iter().zip(apart(&labels)) {
             if !row.value.is_finite() {
                 continue;
             }
-            let number = if place == 0 { String::new() } else { format!(" ({})", place + 1) };
-            let full = |name: &str| format!("{name}{words}{number}");
+            let full = |name: &str| format!("{name}{words}{apart}");
             let counts = ["_total", "_sum", "_count"].iter().any(|end| name.ends_with(end));
             let why = if MEANS.contains(&name.as_str()) { Some(MEAN) } else { counts.then_some(SINCE_START) };
             extras.push(extra(file, &full(name), unit(name), row.value, why, (Some(row.line), RULE)));

@@ -68,6 +68,33 @@ fn rows_that_only_machines_part_are_not_lost() {
 }
 
 #[test]
+fn the_label_that_tells_several_models_apart_stays() {
+    let partial = read(
+        "# TYPE busy counter\nbusy{model=\"ensemble\",version=\"1\"} 4\nbusy{model=\"preprocessing\",version=\"1\"} 2\n\
+         # TYPE wait histogram\nwait_sum{model=\"ensemble\"} 6\nwait_sum{model=\"/home/ann/small\"} 3\n\
+         wait_count{model=\"ensemble\"} 2\nwait_count{model=\"/home/ann/small\"} 3\n\
+         # TYPE alone gauge\nalone{model=\"ensemble\"} 9\n",
+    );
+    let named = ["busy model=ensemble", "busy model=preprocessing", "alone"].map(|name| value(&partial, name));
+    assert_eq!(named, [Some(4.0), Some(2.0), Some(9.0)]);
+    assert_eq!(
+        (value(&partial, "wait mean model=ensemble"), value(&partial, "wait mean model=small")),
+        (Some(3.0), Some(1.0))
+    );
+    assert!(partial.extras.iter().all(|extra| !extra.name.contains('(') && !extra.name.contains("ann")));
+}
+
+#[test]
+fn machines_part_rows_and_are_not_named() {
+    let partial = read(
+        "# TYPE x gauge\nx{gpu_uuid=\"GPU-1\",lane=\"a\"} 1\nx{gpu_uuid=\"GPU-2\",lane=\"a\"} 2\nx{gpu_uuid=\"GPU-1\",lane=\"b\"} 3\n\
+         # TYPE y gauge\ny{peer=\"10.0.0.1:8000\"} 4\ny{peer=\"10.0.0.2:8000\"} 5\n",
+    );
+    let names: Vec<&str> = partial.extras.iter().map(|extra| extra.name.as_str()).collect();
+    assert_eq!(names, ["x lane=a", "x lane=a (2)", "x lane=b", "y", "y (2)"]);
+}
+
+#[test]
 fn a_snapshot_is_told_from_other_files() {
     let is = |text: &str| Prometheus.sniff(&Head::new("m.txt", text, text.len() as u64));
     assert!(is("# HELP a b\n# TYPE a gauge\na 1\n") && is("vllm:a{b=\"c\"} 1\n"));
