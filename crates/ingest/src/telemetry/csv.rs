@@ -11,6 +11,7 @@
 //! Seen: nvidia-smi 535 to 580. Tables of scripts on GB10.
 
 mod bare;
+mod regular;
 mod timing;
 
 use super::cell;
@@ -25,6 +26,7 @@ use sparkbench_model::{Instant, Sample};
 use sparkbench_text::error::{Error, Place};
 
 use bare::{inferred, is_bare};
+use regular::is_sampled;
 use timing::{Timing, when};
 
 pub(super) use timing::after_midnight;
@@ -79,7 +81,7 @@ impl Format for Script {
         About {
             tool: "sparkbench collect, and scripts that write what they saw",
             versions: "any",
-            sign: "a CSV header with a time (moment, seconds since 1970, or seconds elapsed) and a known figure",
+            sign: "a CSV header with a time (moment, seconds since 1970, or seconds elapsed) and a known figure, and beside names of runs times at regular distances",
             reads: "samples by time: power, temperature, clocks, utilisation, memory of GPU and machine, other columns as extras",
         }
     }
@@ -88,13 +90,17 @@ impl Format for Script {
         if !head.is_text() || head.outline().is_some() {
             return false;
         }
-        let line = head.text.split(['\n', '\r']).find(|line| !line.trim().is_empty() && !line.starts_with('#'));
-        let cells = line.map_or_else(Vec::new, |line| cell::split(line, sign_of(line)));
+        let mut lines = head.text.split(['\n', '\r']).filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+        let Some(line) = lines.next() else { return false };
+        let sign = sign_of(line);
+        let cells = cell::split(line, sign);
         let columns: Vec<Column> = cells.iter().filter_map(|cell| Column::of(cell).map(|(column, _)| column)).collect();
+        let names_runs =
+            cells.iter().any(|cell| matches!(*cell, "environment" | "workload") || cell.starts_with("model"));
         // A table of runs may hold a time and a power too.
-        !cells.iter().any(|cell| matches!(*cell, "environment" | "workload") || cell.starts_with("model"))
-            && columns.iter().any(|column| column.is_time())
+        columns.iter().any(|column| column.is_time())
             && columns.iter().any(|column| column.is_measured())
+            && (!names_runs || is_sampled(&cells, lines, sign))
     }
 
     fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {

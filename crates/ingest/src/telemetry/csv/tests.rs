@@ -173,6 +173,14 @@ fn tables_of_other_things_are_not_taken() {
 }
 
 #[test]
+fn samples_with_the_model_beside_them_are_telemetry() {
+    let rows: String = (0..8).map(|k| format!("177100000{k}.500,m.gguf,590{k},6{k}.5,55,2400\n")).collect();
+    let (partial, parsed) = read(&format!("timestamp,model,vram_mb,power_w,temp_c,clock_mhz\n{rows}"));
+    assert_eq!((partial.telemetry.len(), partial.telemetry[7].power_w), (8, Some(67.5)));
+    assert!(parsed.left_out.is_empty() && partial.readings.is_empty());
+}
+
+#[test]
 fn only_above_the_header_a_hash_begins_a_comment() {
     let (partial, parsed) =
         read("# a note\ntimestamp, power.draw [W]\n2026/09/25 03:21:37, 5 W\n# a remark\n2026/09/25 03:21:38, 6 W\n");
