@@ -12,6 +12,7 @@
 //! is found in the encodings of `forms` too. Secrets inside binary files are blotted out. Packed files are named (see [`Swept`]).
 
 mod apply;
+mod clock;
 mod command;
 mod drawn;
 mod folder;

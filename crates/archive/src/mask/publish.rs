@@ -22,7 +22,7 @@ use super::replacing::{Replacing, Way};
 use super::scan::{Literal, Scanner};
 use super::shapes::{self, Shape};
 use super::table::WithoutColumns;
-use super::{COMMON, DIGITS, NAME_LEAST, Tally, add, command, count, stream};
+use super::{COMMON, DIGITS, NAME_LEAST, Tally, add, clock, command, count, stream};
 use crate::hash;
 
 /// How often something was replaced, by place and kind. Never what.
@@ -104,9 +104,10 @@ impl Scrub {
     /// Gives how often something was replaced, which is noted for the place too.
     pub fn rows(&self, place: &'static str, rows: Vec<&mut String>) -> Tally {
         let mut tally = Tally::new();
-        let scanner = self.scanner_for(&rows.iter().map(|row| row.as_str()).collect::<Vec<_>>().join("\n"));
+        let texts: Vec<&str> = rows.iter().map(|row| row.as_str()).collect();
+        let (scanner, clocks) = (self.scanner_for(&texts.join("\n")), clock::proven(&texts));
         let mut in_key = false;
-        for row in rows {
+        for (row, clock) in rows.into_iter().zip(clocks) {
             let of_key = row.trim().bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=:,- ".contains(&byte));
             if in_key && of_key {
                 in_key = !row.contains("-----END ");
@@ -114,7 +115,8 @@ impl Scrub {
                 continue;
             }
             in_key = row.contains("-----BEGIN ") && row.contains("PRIVATE KEY-----") && !row.contains("-----END ");
-            let new = self.with(&scanner, row, &mut tally);
+            let (time, rest) = row.split_at_checked(clock).unwrap_or(("", row.as_str()));
+            let new = format!("{time}{}", self.with(&scanner, rest, &mut tally));
             *row = new;
         }
         self.note(place, tally.clone());

@@ -119,6 +119,28 @@ fn rows_of_one_file_share_their_names_and_those_of_a_key_go_one_by_one() {
     assert!(scrub.places()["logs"]["user"] >= 2);
 }
 
+#[test]
+fn times_of_a_log_stay_and_addresses_in_it_go() {
+    let mut rows: Vec<String> = [
+        "0.00.071.788 I srv          init: running without SSL",
+        "10.12.118.200 I slot print_timing: id  0 | task 0 | prompt eval time =    1220.04 ms /    83 tokens",
+        "10.12.300.001 srv  without the letter of a level",
+        "10.13.118.205 srv  between two of its clock",
+        "10.13.118.999 srv  the same",
+        "10.14.118.206 I srv  init: listening on http://10.12.118.201:8000",
+        "10.15.118.207 up",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    let before = rows.clone();
+    let scrub = scrub(&[]);
+    let tally = scrub.rows("logs", rows.iter_mut().collect());
+    assert_eq!(tally, Tally::from([("ip".to_owned(), 2)]), "{rows:?}");
+    assert_eq!(rows[..5], before[..5]);
+    assert!(rows[5].starts_with("10.14.118.206 I srv  init: listening on http://ip-"), "{rows:?}");
+    assert!(rows[6].starts_with("ip-"), "{rows:?}");
+}
+
 fn without_secrets(text: &[u8]) -> (String, Tally) {
     let mut reader = WithoutSecrets::new(text).expect("in memory");
     let mut out = Vec::new();

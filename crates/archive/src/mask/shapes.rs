@@ -10,6 +10,8 @@ use std::sync::OnceLock;
 
 use regex::Regex;
 
+use super::clock;
+
 /// A shape of something private.
 pub(super) struct Shape {
     pub kind: &'static str,
@@ -201,7 +203,7 @@ const VERSIONED: &[&str] = &[
     "cusolver", "cusparse", "nccl", "nvcc", "cuda", "driver", "firmware", "vbios", "bios", "inforom",
 ];
 
-/// A real address: neither of the machine itself nor of all, and no version of four parts.
+/// A real address: neither of the machine itself nor of all, no version of four parts, and no time of a log.
 fn is_ipv4(text: &str, start: usize, end: usize) -> bool {
     let Some(value) = text.get(start..end) else { return false };
     let parts: Option<Vec<u8>> =
@@ -220,8 +222,15 @@ fn is_ipv4(text: &str, start: usize, end: usize) -> bool {
     let from = word_before.rfind(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_')).map_or(0, |at| at + 1);
     let word = word_before.get(from..).unwrap_or_default().to_ascii_lowercase();
     let last = word.rsplit(['-', '_']).next().unwrap_or_default();
-    let versioned = VERSIONED.contains(&last) || word.ends_with("version") || word.starts_with("nvidia-");
-    !(goes_on || pinned || part_of_a_word || versioned)
+    // Of a list of packages: `tensorrt_cu12`, `tensorrt-cu12-libs`.
+    let packaged = matches!(last, "bindings" | "libs") || last.strip_prefix("cu").is_some_and(is_count);
+    let versioned =
+        VERSIONED.contains(&last) || word.ends_with("version") || word.starts_with("nvidia-") || packaged;
+    !(goes_on || pinned || part_of_a_word || versioned || clock::is_time(text, start, end))
+}
+
+fn is_count(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// A real address of 128 bits: hexadecimal groups that the standard library takes, neither `::` nor `::1`.
@@ -271,11 +280,20 @@ mod tests {
             "0.0.0.0",
             "999.1.1.1",
             "driver_version=550.90.07.1",
+            "tensorrt_cu12                 10.9.0.34",
+            "tensorrt-cu12-libs 10.9.0.34",
+            "10.12.118.200 I slot print_timing: id  0 | task 0 | prompt eval time = 1220.04 ms",
         ] {
             assert!(!found(text), "{text}");
         }
-        for text in ["http://10.9.0.34:8000/v1", "from 192.168.1.17", "--host=172.16.4.2", "peer 8.8.4.4,", "10.0.0.5"]
-        {
+        for text in [
+            "http://10.9.0.34:8000/v1",
+            "from 192.168.1.17",
+            "--host=172.16.4.2",
+            "peer 8.8.4.4,",
+            "10.0.0.5",
+            "10.12.118.200 node1",
+        ] {
             assert!(found(text), "{text}");
         }
     }
