@@ -79,6 +79,7 @@ mod telemetry;
 mod toml_file;
 mod unusable;
 mod vllm;
+mod without_log;
 mod workbook;
 mod yaml;
 

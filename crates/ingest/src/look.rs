@@ -13,6 +13,7 @@ use super::format::{Format, Look, Parsed};
 use super::formats::FORMATS;
 use super::json;
 use super::source_file::{GZIP, Head, SourceFile, unreadable};
+use super::without_log::{self, Begin, WithoutLog, Written};
 use sparkbench_archive::{HEAD_BYTES, Hashing, WHOLE_LIMIT, given, shown};
 use sparkbench_text::error::{Error, Place};
 
@@ -57,13 +58,63 @@ fn by_format(
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
     let look = Head::new(name.strip_suffix(".gz").unwrap_or(name), text, bytes);
-    let format = FORMATS.iter().find(|format| format.sniff(&look)).copied();
+    let format = taker(&look);
+    if let Some((format, begin)) = amid_a_log(&look, format) {
+        let mut without = WithoutLog::new(reader, begin);
+        let outcome = format.parse(&mut SourceFile::new(path, bytes, &mut without));
+        let mut outcome = outcome.map_err(|error| named(error, path, Some(format)));
+        if let Ok(parsed) = &mut outcome {
+            parsed.notes.extend(without.note());
+        }
+        return (Some(format), outcome);
+    }
     let mut file = SourceFile::new(path, bytes, reader);
     let outcome = match format {
         Some(format) => format.parse(&mut file).map_err(|error| named(error, path, Some(format))),
         None => Err(unknown(&mut file, &look)),
     };
     (format, outcome)
+}
+
+fn taker(head: &Head<'_>) -> Option<&'static dyn Format> {
+    FORMATS.iter().find(|format| format.sniff(head)).copied()
+}
+
+/// Largest JSON that is searched for lines of a log behind its first. Nobody prints more on a console.
+const PRINTED: u64 = 16 << 20;
+
+/// Formats that describe a model or a machine. A program prints such objects into its log too.
+const DESCRIPTIONS: &[&str] = &["model-config", "safetensors-index", "sidecar-meta", "telemetry-json"];
+
+/// The format of a result amid lines of a log, and where it begins. `plain` is the format of the file as it is.
+fn amid_a_log(head: &Head<'_>, plain: Option<&'static dyn Format>) -> Option<(&'static dyn Format, Begin)> {
+    // Files of ours are written whole, so a strange line in one is damage.
+    let foreign = |format: &dyn Format| {
+        let tool = format.about().tool;
+        !tool.starts_with("sparkbench") && tool != "a person"
+    };
+    let is_text = |format: &dyn Format| matches!(format.name(), "log" | "kept");
+    if let Some(format) = plain.filter(|format| !is_text(*format)) {
+        let printed = head.bytes <= PRINTED && foreign(format) && without_log::is_json(head.text);
+        return printed.then_some((format, Begin { above: 0, written: Written::Json }));
+    }
+    // Inside a document there are others, which nobody printed for themselves.
+    if plain.is_some_and(|format| format.name() == "kept") || without_log::is_json(head.text) {
+        return None;
+    }
+    without_log::begins(head.text).into_iter().find_map(|(begin, text)| {
+        let found = taker(&Head::new(head.name, text, head.bytes)).filter(|format| !is_text(*format))?;
+        let taken = match plain {
+            None => true,
+            // A name alone makes a file a log. With `-v`, llama-bench prints the lines of a server too.
+            Some(log) => {
+                let by_name = !log.sniff(&Head::new("", head.text, head.bytes));
+                let of_llama = found.name().starts_with("llama-b") && !head.text.contains("t/s |");
+                foreign(found) && !DESCRIPTIONS.contains(&found.name()) && (by_name || of_llama)
+            }
+        };
+        taken.then_some((found, begin))
+    })
 }
 
 /// Reads a file by the format that its look says, for a parser that was named.
@@ -148,5 +199,55 @@ fn keys(node: &json::Node<'_>) -> String {
             format!("it starts with {}", if names.is_empty() { "nothing".to_owned() } else { names.join(", ") })
         }
         Err(_) => "it is not an object".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEST: &str = r#"{"model_filename": "m.gguf", "model_type": "llama 7B Q4_0", "n_prompt": 0, "n_gen": 64, "avg_ns": 640000000, "avg_ts": 100.5}"#;
+    const LOG: &str = "ggml_cuda_init: found 1 CUDA devices:\n  Device 0: NVIDIA GB10, compute capability 12.1, VMM: yes\n";
+
+    /// Format, runs, parts left out, notes.
+    fn seen(name: &str, text: &str) -> (Option<&'static str>, usize, usize, Vec<String>) {
+        let look = read(name, text.len() as u64, text.as_bytes());
+        let parsed = look.outcome.unwrap_or_default();
+        (look.format, parsed.records.len(), parsed.left_out.len(), parsed.notes)
+    }
+
+    #[test]
+    fn a_result_amid_lines_of_a_log_is_read_and_the_lines_are_named() {
+        let note = |text: &str| vec![text.to_owned()];
+        let bench = Some("llama-bench");
+        for name in ["run.jsonl", "run.log", "run.txt", "run"] {
+            let text = format!("{LOG}{TEST}\n{TEST}\n");
+            let expected = note("2 lines of a log are skipped, the first is line 1");
+            assert_eq!(seen(name, &text), (bench, 2, 0, expected), "{name}");
+        }
+        // Between and behind, and one document.
+        let text = format!("{TEST}\nmain: next test\n{TEST}\ndone\n");
+        let expected = note("2 lines of a log are skipped, the first is line 2");
+        assert_eq!(seen("run.jsonl", &text), (bench, 2, 0, expected));
+        let text = format!("{LOG}[\n  {TEST},\nmain: next test\n  {TEST}\n]\n\nllama_perf: done\n");
+        let expected = note("4 lines of a log are skipped, the first is line 1");
+        assert_eq!(seen("run.json", &text), (bench, 2, 0, expected));
+        let rows = "model_filename,model_type,n_prompt,n_gen,avg_ns,avg_ts\nm.gguf,x,0,64,640000000,100.5\n";
+        let expected = note("3 lines of a log are skipped, the first is line 1");
+        assert_eq!(seen("run.csv", &format!("{LOG}{rows}bye\n")), (bench, 1, 0, expected));
+        // With `-v` it prints the lines of a server too.
+        let text = format!("load_tensors: CUDA0 model buffer size = 1.00 MiB\n{TEST}\n");
+        assert_eq!(seen("run.log", &text).0, bench);
+    }
+
+    #[test]
+    fn a_log_that_holds_other_objects_stays_a_log_and_damage_stays_damage() {
+        assert_eq!(seen("a.log", &format!("{LOG}{{\"level\": \"info\"}}\n")).0, Some("log"));
+        let text = format!("{LOG}{{\"power_w\": 1, \"temperature_c\": 2, \"sm_clock_mhz\": 3, \"utilization_gpu\": 4}}\n");
+        assert_eq!(seen("a.log", &text).0, Some("log"));
+        let (format, runs, left_out, notes) = seen("a.jsonl", &format!("{TEST}\nx\"n_gen\": 3}}\n"));
+        assert_eq!((format, runs, left_out, notes), (Some("llama-bench"), 1, 1, Vec::new()));
+        let (format, ..) = seen("a.json", &format!("{{\"mine\": [\n{TEST}\n]}}\n"));
+        assert_ne!(format, Some("llama-bench"), "a test inside another document is no file of tests");
     }
 }
