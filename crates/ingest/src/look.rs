@@ -207,7 +207,8 @@ mod tests {
     use super::*;
 
     const TEST: &str = r#"{"model_filename": "m.gguf", "model_type": "llama 7B Q4_0", "n_prompt": 0, "n_gen": 64, "avg_ns": 640000000, "avg_ts": 100.5}"#;
-    const LOG: &str = "ggml_cuda_init: found 1 CUDA devices:\n  Device 0: NVIDIA GB10, compute capability 12.1, VMM: yes\n";
+    const LOG: &str =
+        "ggml_cuda_init: found 1 CUDA devices:\n  Device 0: NVIDIA GB10, compute capability 12.1, VMM: yes\n";
 
     /// Format, runs, parts left out, notes.
     fn seen(name: &str, text: &str) -> (Option<&'static str>, usize, usize, Vec<String>) {
@@ -243,7 +244,8 @@ mod tests {
     #[test]
     fn a_log_that_holds_other_objects_stays_a_log_and_damage_stays_damage() {
         assert_eq!(seen("a.log", &format!("{LOG}{{\"level\": \"info\"}}\n")).0, Some("log"));
-        let text = format!("{LOG}{{\"power_w\": 1, \"temperature_c\": 2, \"sm_clock_mhz\": 3, \"utilization_gpu\": 4}}\n");
+        let text =
+            format!("{LOG}{{\"power_w\": 1, \"temperature_c\": 2, \"sm_clock_mhz\": 3, \"utilization_gpu\": 4}}\n");
         assert_eq!(seen("a.log", &text).0, Some("log"));
         let (format, runs, left_out, notes) = seen("a.jsonl", &format!("{TEST}\nx\"n_gen\": 3}}\n"));
         assert_eq!((format, runs, left_out, notes), (Some("llama-bench"), 1, 1, Vec::new()));

@@ -37,6 +37,17 @@ const SAFE: &[&str] = &[
     "output_len",
 ];
 
+/// Those of them that have no value on a command line.
+const SWITCHES: &[&str] = &[
+    "ignore_eos",
+    "disable_ignore_eos",
+    "use_beam_search",
+    "apply_chat_template",
+    "flush_cache",
+    "disable_stream",
+    "no_stream",
+];
+
 /// Settings of a data set begin with its name. Only those of the one in use say anything.
 const OF_DATASETS: &[&str] =
     &["random_mm_", "random_", "sonnet_", "sharegpt_", "prefix_repetition_", "custom_", "hf_", "spec_bench_", "gsp_"];
@@ -75,8 +86,30 @@ pub(super) fn of_line(line: &str) -> Vec<(String, String)> {
 
 /// True for a command line of a serving benchmark. Its warnings name the program and an option too, but no model.
 fn is_command(line: &str) -> bool {
-    ["bench serve", "bench_serving", "benchmark_serving"].iter().any(|name| line.contains(name))
-        && ["--model", "--backend"].iter().any(|option| line.contains(option))
+    names_program(line) && ["--model", "--backend"].iter().any(|option| line.contains(option))
+}
+
+/// Whether a line names a serving benchmark.
+pub(super) fn names_program(line: &str) -> bool {
+    line.contains("bench")
+        && ["bench serve", "bench_serving", "benchmark_serving"].iter().any(|name| line.contains(name))
+}
+
+/// Whether a word is a whole option with a value, `--num-prompts`, as far as options are taken.
+pub(super) fn takes_value(word: &str) -> bool {
+    let Some(name) = word.strip_prefix("--").map(|flag| flag.replace('-', "_")) else { return false };
+    let of_dataset = OF_DATASETS.iter().any(|start| name.starts_with(start));
+    (SAFE.contains(&name.as_str()) && !SWITCHES.contains(&name.as_str()))
+        || (of_dataset && LENGTHS.iter().any(|end| name.ends_with(end)))
+}
+
+/// Whether a shell puts something else in the place of a value: `$MODEL`, `"${1}"`, `$(cat name)`. Nobody knows what it was.
+fn is_variable(value: &str) -> bool {
+    let dollar = value.match_indices('$').any(|(at, _)| {
+        value.get(at + 1..).is_some_and(|rest| rest.starts_with(|c: char| c.is_alphanumeric() || "_{(@*#?".contains(c)))
+    });
+    let percent = value.strip_prefix('%').and_then(|rest| rest.strip_suffix('%')).is_some_and(|name| !name.is_empty());
+    dollar || percent || value.contains('`')
 }
 
 /// `name=value, name='value', ...)`: values may hold brackets and quotes.
@@ -116,10 +149,11 @@ fn value_of(text: &str) -> (String, Option<&str>) {
     (String::new(), None)
 }
 
-/// `--name value` and `--name=value`.
+/// `--name value` and `--name=value`. What a shell would have put in is left out.
 fn of_command(line: &str) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
-    let mut words = line.split_whitespace().peekable();
+    // The signs of shells for a command that goes on.
+    let mut words = line.split_whitespace().filter(|word| !matches!(*word, "\\" | "`" | "^")).peekable();
     while let Some(word) = words.next() {
         let Some(flag) = word.strip_prefix("--") else { continue };
         let (name, value) = match flag.split_once('=') {
@@ -129,8 +163,9 @@ fn of_command(line: &str) -> Vec<(String, String)> {
                 None => (flag, "True"),
             },
         };
-        if pairs.len() < MOST {
-            pairs.push((name.replace('-', "_"), bare(value.trim_end_matches(['`', '\\']))));
+        let value = bare(value.trim_end_matches(['`', '\\']));
+        if pairs.len() < MOST && !is_variable(&value) {
+            pairs.push((name.replace('-', "_"), value));
         }
     }
     pairs
@@ -179,6 +214,26 @@ mod tests {
         let warning =
             "WARNING: vllm bench serve no longer sets temperature==0. For the old behavior, include --temperature=0.";
         assert!(shown(warning).is_empty());
+    }
+
+    #[test]
+    fn what_a_shell_puts_in_is_unknown() {
+        for value in [
+            "$MODEL",
+            "${MODEL}",
+            "\"$1\"",
+            "'$MODEL'",
+            "org/$NAME",
+            "$(cat m)",
+            "`cat m`",
+            "%MODEL%",
+            "$env:MODEL",
+            "\"${M:-x}\"",
+        ] {
+            let line = format!("$ vllm bench serve --backend vllm --model {value} --num-prompts=$N --ignore-eos \\");
+            assert_eq!(shown(&line), ["backend=vllm", "ignore_eos=True"], "{value}");
+        }
+        assert_eq!(shown("vllm bench serve --model org/a$ --temperature 0"), ["model=org/a$", "temperature=0"]);
     }
 
     #[test]

@@ -11,6 +11,7 @@
 mod arguments;
 mod boots;
 mod columns;
+mod command;
 mod cut;
 mod faults;
 mod findings;
@@ -41,6 +42,7 @@ use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFil
 use sparkbench_archive::LINE_LIMIT;
 use sparkbench_text::error::Error;
 
+use command::Command;
 use kind::LogReader;
 pub use kind::TextKind;
 pub(super) use trtllm::{TRTLLM, fingerprint, shape};
@@ -163,6 +165,15 @@ pub(super) fn parse_kind(file: &mut SourceFile<'_>, kind: &TextKind) -> Result<P
 fn parse_as(file: &mut SourceFile<'_>, kinds: &[&TextKind], marks: &Marks) -> Result<Parsed, Error> {
     let mut readers: Vec<Box<dyn LogReader>> = kinds.iter().map(|kind| (kind.start)()).collect();
     let mut first = String::new();
+    let mut give = |number: u64, line: &str, mut wanted: u64| {
+        for reader in &mut readers {
+            if wanted & 1 == 1 {
+                reader.line(number, line);
+            }
+            wanted >>= 1;
+        }
+    };
+    let mut open: Option<Command> = None;
     let mut lines = file.lines(LINE_LIMIT);
     while let Some(line) = lines.next_line().map_err(unreadable)? {
         let raw = String::from_utf8_lossy(line.bytes);
@@ -170,13 +181,21 @@ fn parse_as(file: &mut SourceFile<'_>, kinds: &[&TextKind], marks: &Marks) -> Re
         if first.is_empty() && !plain.trim().is_empty() {
             first = super::figure::excerpt(plain.trim());
         }
-        let mut wanted = marks.wanted(&plain);
-        for reader in &mut readers {
-            if wanted & 1 == 1 {
-                reader.line(line.number, &plain);
-            }
-            wanted >>= 1;
+        if open.as_mut().is_some_and(|command| command.take(&plain)) {
+            continue;
         }
+        if let Some(Command { number, text, .. }) = open.take() {
+            give(number, &text, marks.wanted(&text));
+        }
+        let wanted = marks.wanted(&plain);
+        // What a kind reads of a command is a mark of it.
+        open = Some(&plain).filter(|_| wanted != 0).and_then(|plain| Command::begin(line.number, plain));
+        if open.is_none() {
+            give(line.number, &plain, wanted);
+        }
+    }
+    if let Some(Command { number, text, .. }) = open {
+        give(number, &text, marks.wanted(&text));
     }
     let mut all = Parsed::default();
     for (kind, reader) in kinds.iter().zip(readers) {

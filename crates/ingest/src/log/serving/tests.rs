@@ -113,6 +113,38 @@ fn a_block_gives_what_its_json_would() {
 }
 
 #[test]
+fn a_command_on_several_lines_above_a_block_is_read_as_one_line() {
+    let at = VLLM_TEXT.find("====").unwrap();
+    let block = &VLLM_TEXT[at..];
+    let of = |command: &str| {
+        let (partial, _) = one(&VLLM, &format!("{command}\n\n{block}"));
+        (partial.model, partial.workload, format!("{:?}", partial.setup))
+    };
+    let whole =
+        of("$ vllm bench serve --backend vllm --endpoint /v1/completions --model org/model-a --dataset-name random \
+                    --num-prompts 100 --random-input-len 1024 --random-output-len 128");
+    assert_eq!(whole.0.as_deref(), Some("model-a"));
+    let continued = "$ vllm bench serve --backend vllm \\\n--endpoint /v1/completions --model org/model-a --dataset-name random \\\n\
+                     --num-prompts 100 \\\n--random-input-len 1024 \\\n--random-output-len 128";
+    assert_eq!(of(continued), whole);
+    let wrapped = "$ vllm bench serve --backend vllm --endpoint /v1/completions --model org/model-a\n\
+                    --dataset-name random --num-prompts 100 --random-input-len 1024 --random-output-\n\
+                   len 128";
+    assert_eq!(of(wrapped), whole);
+}
+
+#[test]
+fn a_model_that_a_shell_put_in_is_unknown() {
+    let at = VLLM_TEXT.find("====").unwrap();
+    for model in ["$MODEL", "${MODEL}", "\"$1\""] {
+        let text = format!("$ vllm bench serve --model {model} --num-prompts 100 --seed 3\n{}", &VLLM_TEXT[at..]);
+        let (partial, _) = one(&VLLM, &text);
+        assert_eq!((partial.model, partial.setup.model_id), (None, None), "{model}");
+        assert_eq!(partial.setup.requests, Some(100.0));
+    }
+}
+
+#[test]
 fn the_mark_is_that_of_the_json_with_all_its_digits() {
     let json = r#"{"model_id": "m", "num_prompts": 100, "request_rate": "inf", "completed": 100, "mean_ttft_ms": 867.8507895, "median_ttft_ms": 851.4132410055026}"#;
     let mut input = json.as_bytes();
