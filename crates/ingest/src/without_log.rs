@@ -184,14 +184,14 @@ impl<'r> WithoutLog<'r> {
                 break;
             }
             let read = std::mem::take(&mut self.line);
-            lines(&read).for_each(|line| self.take(line));
+            lines(&read).for_each(|line| self.pass(line));
             self.line = read;
         }
         Ok(())
     }
 
     /// One line, or a part of a long one.
-    fn take(&mut self, line: &[u8]) {
+    fn pass(&mut self, line: &[u8]) {
         let ended = line.ends_with(b"\n") || line.ends_with(b"\r");
         let words = line.trim_ascii();
         let kept = self.open.unwrap_or_else(|| {

@@ -224,8 +224,7 @@ fn is_ipv4(text: &str, start: usize, end: usize) -> bool {
     let last = word.rsplit(['-', '_']).next().unwrap_or_default();
     // Of a list of packages: `tensorrt_cu12`, `tensorrt-cu12-libs`.
     let packaged = matches!(last, "bindings" | "libs") || last.strip_prefix("cu").is_some_and(is_count);
-    let versioned =
-        VERSIONED.contains(&last) || word.ends_with("version") || word.starts_with("nvidia-") || packaged;
+    let versioned = VERSIONED.contains(&last) || word.ends_with("version") || word.starts_with("nvidia-") || packaged;
     !(goes_on || pinned || part_of_a_word || versioned || clock::is_time(text, start, end))
 }
 

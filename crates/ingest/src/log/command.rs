@@ -76,7 +76,7 @@ impl Command {
         if is_option(first) {
             return Some(" ");
         }
-        let whole = cut.starts_with("--") && !cut.contains('=');
+        let whole = cut.starts_with('-') && !cut.contains('=');
         if whole && !spaced && !takes_value(cut) && takes_value(&format!("{cut}{first}")) {
             return Some("");
         }
@@ -85,7 +85,8 @@ impl Command {
         // Lines that a program prints have a colon or brackets. Prompts have a sign of their own.
         let printed =
             line.contains(": ") || line.contains(['(', '|']) || line.starts_with(['$', '#', '+', '=', '[', '*']);
-        if printed || PROGRAMS.contains(&first) || !(options || alone) {
+        let rule = !first.contains(char::is_alphanumeric);
+        if printed || rule || PROGRAMS.contains(&first) || !(options || alone) {
             return None;
         }
         if takes_value(cut) {
@@ -203,6 +204,7 @@ mod tests {
             "Done",
             "Traffic request rate: inf",
             "--- Turn 1 ---",
+            "--------------------",
             "============ Serving Benchmark Result ============",
             "",
         ] {
