@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use sparkbench::archive::Appender;
 use sparkbench::host::Host;
 use sparkbench::host::gpu::smi::columns::{choose, known};
 use sparkbench::host::gpu::smi::row::{self, Line};
@@ -72,7 +73,8 @@ fn a_discrete_gpu_is_sampled_through_one_child_inside() {
     let file = folder.path().join("telemetry.csv");
     let tree = Arc::new(Mutex::new(TreeSource { main: Some(std::process::id()), ..TreeSource::default() }));
     // Another pace than it was opened with: the child is changed over while the machine is sampled already.
-    let sampler = Sampler::start(Arc::clone(&host), Some(gpu), Duration::from_millis(100), &file, tree).unwrap();
+    let samples = Appender::create(&file).unwrap();
+    let sampler = Sampler::start(Arc::clone(&host), Some(gpu), Duration::from_millis(100), samples, tree).unwrap();
     let read =
         |sampler: &Sampler| sampler.latest().is_some_and(|row| row.gpu.is_some_and(|gpu| gpu.power_w > Some(140.0)));
     let lines = || std::fs::read_to_string(&file).unwrap().lines().count();
