@@ -5,6 +5,7 @@
 
 pub(super) mod figures;
 pub(super) mod settings;
+pub(super) mod warm_up;
 
 use sparkbench_model::Setup;
 use sparkbench_text::slug::slug;

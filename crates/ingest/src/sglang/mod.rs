@@ -16,6 +16,7 @@ mod lines;
 mod server;
 
 use super::at::At;
+use super::serving::warm_up;
 use super::sheet::{self, ExtraOf, Sheet};
 use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json};
 use details::Stream;
@@ -131,6 +132,10 @@ impl Format for BenchServing {
             let mut take = |at: &At<'_>| {
                 if partials.len() >= sheet::RUNS || RESULTS.iter().all(|key| at.get(key).is_none()) {
                     strangers += 1;
+                } else if let Some(note) = warm_up::note(at) {
+                    if !parsed.notes.contains(&note) {
+                        parsed.notes.push(note);
+                    }
                 } else {
                     partials.push(run(&named, at, object.above, &mut parsed));
                 }
@@ -140,7 +145,7 @@ impl Format for BenchServing {
                 Err(_) => take(&root),
             }
         }
-        if partials.is_empty() && parsed.left_out.is_empty() {
+        if partials.is_empty() && parsed.left_out.is_empty() && parsed.notes.is_empty() {
             return Err(Error::archive("the file holds no run"));
         }
         if strangers > 0 {

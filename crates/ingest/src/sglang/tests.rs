@@ -47,6 +47,13 @@ fn an_early_line_has_its_request_throughput_derived_and_several_lines_are_severa
 }
 
 #[test]
+fn a_line_that_calls_itself_a_warm_up_is_no_run() {
+    let parsed = read(&format!("{}\n{EARLY}\n", EARLY.replacen('{', r#"{"tag": "warmup", "#, 1)));
+    assert_eq!((partials(&parsed).len(), parsed.left_out.len()), (1, 0));
+    assert_eq!(parsed.notes, ["what `tag` calls a warm-up is no run and is not counted"]);
+}
+
+#[test]
 fn an_object_over_several_lines_is_one_run_and_a_line_that_was_cut_off_is_named() {
     let wide = EARLY.replace(", ", ",\n  ").replacen('{', "{\n", 1);
     let parsed = read(&format!("{wide}\n{}\n{EARLY}", &EARLY[..200]));

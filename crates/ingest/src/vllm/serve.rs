@@ -15,7 +15,7 @@ use crate::at::At;
 use crate::figure::Figure;
 use crate::json::{self, Kind};
 use crate::serving::figures::Figures;
-use crate::serving::{self, Load, settings};
+use crate::serving::{self, Load, settings, warm_up};
 use crate::sheet::{last_part, model_id};
 use crate::{About, Format, Head, JoinRole, List, Outline, Parsed, PartialRun, Record, SourceFile};
 use sparkbench_model::{Instant, Setup};
@@ -173,6 +173,12 @@ fn partial(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Option<
             return None;
         }
     };
+    if let Some(note) = warm_up::note(root) {
+        if !parsed.notes.contains(&note) {
+            parsed.notes.push(note);
+        }
+        return None;
+    }
     let setup = Setup { tool: Some(TOOL.to_owned()), ..Setup::default() };
     let mut found = Found {
         partial: PartialRun { setup, ..PartialRun::default() },

@@ -214,6 +214,20 @@ fn a_warm_up_of_a_sweep_is_no_run() {
     assert_eq!(one(&PLAIN.replacen('{', r#"{"run_number": 1, "#, 1)).0.repeat, Some(2));
 }
 
+/// Issue 32: `--metadata type=warmup` with `--append-result`.
+#[test]
+fn a_record_that_calls_itself_a_warm_up_is_no_run() {
+    let warm = |field: &str| PLAIN.replacen('{', field, 1).replace("5190.25", "56.9").replace("867.85", "2400.5");
+    for field in [r#"{"type": "warmup", "#, r#"{"phase": "warm-up", "#, r#"{"stage": "Warm_Up", "#] {
+        let (partials, parsed) = all(&format!("{}\n{PLAIN}", warm(field)));
+        let rates: Vec<f64> = partials.iter().map(|partial| partial.readings[1].value).collect();
+        assert_eq!((rates, parsed.left_out.len()), (vec![5190.25], 0));
+        assert!(parsed.notes[0].ends_with("calls a warm-up is no run and is not counted"), "{:?}", parsed.notes);
+        assert_eq!(all(&warm(field)).0.len(), 0);
+    }
+    assert_eq!(all(&format!("{}\n{PLAIN}", warm(r#"{"type": "measured", "#))).0.len(), 2);
+}
+
 #[test]
 fn the_compiled_client_tells_its_zone_and_the_steady_part() {
     let more = r#"{"failed_requests": [{"request_index": 4, "error": "HTTP 503 somebody's text"}], "rps_change_events": [{"rps": 5, "timestamp": "x"}],
