@@ -206,7 +206,7 @@ impl IntakeMemory {
     pub(crate) fn runs_of(&mut self, found: &Discovery, judging: &Judging, paths: &[PathBuf]) -> Result<Intake, Error> {
         let intake = ingest::again(found, &judging.reading(), &mut self.files, SystemTime::now())?;
         ingest::unusable(found, &intake.inputs).map_or(Ok(()), Err)?;
-        if intake.runs.is_empty() { Err(nothing_to_judge(paths, intake.inputs.len())) } else { Ok(intake) }
+        if intake.runs.is_empty() { Err(nothing_to_judge(paths, &intake.inputs)) } else { Ok(intake) }
     }
 
     /// Judges as [`judge`] does, and only what has changed. Where `whole` is false, with the intervals of requests that have changed left
@@ -235,7 +235,7 @@ impl IntakeMemory {
 pub(crate) fn runs_of(paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Intake, Error> {
     let intake = read(&archive::discover(paths)?, paths, judging, talk)?;
     // Telemetry alone can be shown. Held against other telemetry it would look like a result.
-    if intake.measured { Ok(intake) } else { Err(nothing_to_judge(paths, intake.inputs.len())) }
+    if intake.measured { Ok(intake) } else { Err(nothing_to_judge(paths, &intake.inputs)) }
 }
 
 fn read(found: &Discovery, paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Intake, Error> {
@@ -249,7 +249,7 @@ fn read(found: &Discovery, paths: &[PathBuf], judging: &Judging, talk: &Talk) ->
     tell_altered(&intake.inputs, paths, talk);
     tell_conflicts(&verdict::facts::with(&intake.facts)?.conflicts, talk);
     if intake.runs.is_empty() {
-        return Err(nothing_to_judge(paths, intake.inputs.len()));
+        return Err(nothing_to_judge(paths, &intake.inputs));
     }
     Ok(intake)
 }
@@ -354,13 +354,22 @@ fn hash_of(campaign: &str, runs: &[Run]) -> String {
     archive::hash(sums.into_iter().collect::<Vec<_>>().join("\n").as_bytes())
 }
 
-fn nothing_to_judge(paths: &[PathBuf], files: usize) -> Error {
+/// The first table of results in prose, which might have been meant. Empty where there is none.
+fn tables(files: &[Input]) -> String {
+    let seen = files.iter().find_map(|file| {
+        let reason = file.reason.as_deref()?;
+        Some(format!(". {}: {}", file.path, reason.get(reason.find(ingest::MARKDOWN_TABLE)?..)?))
+    });
+    seen.unwrap_or_default()
+}
+
+fn nothing_to_judge(paths: &[PathBuf], files: &[Input]) -> Error {
     let stopped = paths.iter().find(|path| path.join(INTERRUPTED_FOLDER).is_dir());
     let names: Vec<String> = paths.iter().map(|p| format!("'{}'", archive::shown(p))).collect();
     Error::archive(format!("no run found in {}", names.join(", ")))
-        .detail(match files {
-            1 => "1 file was read, and it holds no run".to_owned(),
-            _ => format!("{files} files were read, and none of them holds a run"),
+        .detail(match files.len() {
+            1 => format!("1 file was read, and it holds no run{}", tables(files)),
+            many => format!("{many} files were read, and none of them holds a run{}", tables(files)),
         })
         .hint(match stopped {
             Some(path) => format!(

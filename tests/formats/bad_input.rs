@@ -105,7 +105,17 @@ fn each_bad_file_is_named_with_the_field_and_the_rest_is_analysed() {
             b"when,what\n1,2\n",
             0,
             "no known format looks like 'b/other.csv', line 1: \"when,what\". \
-             Try: a table of runs has a header with 'environment', 'model' and metric names",
+             Try: a table of runs has a column that tells its rows apart ('model', 'environment', 'workload', 'concurrency' or \
+             'context_length') and names of metrics, such as 'ttft_ms', 'decode_tok_s' or 'output_throughput_tok_s'",
+        ),
+        (
+            "b/rows.json",
+            b"[{\"who\": \"m\", \"ttft\": 3, \"tok/s\": 5}]",
+            0,
+            "no known format has the keys of 'b/rows.json': it is a list, and its rows start with 'who', 'ttft', 'tok/s'. \
+             Try: a table of runs has a column that tells its rows apart ('model', 'environment', 'workload', 'concurrency' or \
+             'context_length') and names of metrics, such as 'ttft_ms', 'decode_tok_s' or 'output_throughput_tok_s'. \
+             'ttft' may be 'ttft_ms', 'tok/s' may be 'output_throughput_tok_s' or 'total_throughput_tok_s' or 'decode_tok_s'",
         ),
         (
             "b/junk.bin",

@@ -14,6 +14,7 @@ use super::formats::FORMATS;
 use super::json;
 use super::source_file::{GZIP, Head, SourceFile, unreadable};
 use super::without_log::{self, Begin, WithoutLog, Written};
+use super::table;
 use sparkbench_archive::{HEAD_BYTES, Hashing, WHOLE_LIMIT, given, shown};
 use sparkbench_text::error::{Error, Place};
 
@@ -164,6 +165,10 @@ pub(super) fn named(mut error: Error, path: &str, format: Option<&dyn Format>) -
     error
 }
 
+/// What to do with JSON that no format takes.
+const OWN_RESULTS: &str =
+    "'sparkbench formats' lists what is read. Results of your own go into a table, as docs/archive.md says";
+
 /// Why no format took the file, as exactly as it can be said.
 fn unknown(file: &mut SourceFile<'_>, head: &Head<'_>) -> Error {
     let path = file.path;
@@ -177,9 +182,9 @@ fn unknown(file: &mut SourceFile<'_>, head: &Head<'_>) -> Error {
     }
     if head.name.ends_with(".json") || head.is_object() {
         return match file.text().and_then(|text| json::parse(&text).map(|node| keys(&node))) {
-            Ok(keys) => Error::archive(format!("no known format has the keys of '{path}'")).detail(keys).hint(
-                "'sparkbench formats' lists what is read. Results of your own go into a table, as docs/archive.md says",
-            ),
+            Ok((keys, hint)) => {
+                Error::archive(format!("no known format has the keys of '{path}'")).detail(keys).hint(hint)
+            }
             Err(error) => named(error, path, None),
         };
     }
@@ -187,18 +192,21 @@ fn unknown(file: &mut SourceFile<'_>, head: &Head<'_>) -> Error {
     Error::archive(format!("no known format looks like '{path}'"))
         .at(Place::Line(1))
         .detail(format!("\"{}\"", excerpt(first.trim())))
-        .hint("a table of runs has a header with 'environment', 'model' and metric names")
+        .hint(table::advice(&head.header()))
 }
 
-fn keys(node: &json::Node<'_>) -> String {
+/// The first keys of an object, or of the rows of a list, and what to do.
+fn keys(node: &json::Node<'_>) -> (String, String) {
     const SHOWN: usize = 6;
     let root = At::root(node);
-    match root.entries() {
-        Ok(entries) => {
-            let names: Vec<String> = entries.take(SHOWN).map(|(key, _)| format!("'{}'", excerpt(key))).collect();
-            format!("it starts with {}", if names.is_empty() { "nothing".to_owned() } else { names.join(", ") })
-        }
-        Err(_) => "it is not an object".to_owned(),
+    let row = root.items().ok().and_then(|mut items| items.find(|item| item.entries().is_ok()));
+    let names: Vec<&str> = row.as_ref().unwrap_or(&root).entries().into_iter().flatten().map(|(key, _)| key).collect();
+    let first: Vec<String> = names.iter().take(SHOWN).map(|key| format!("'{}'", excerpt(key))).collect();
+    let first = if first.is_empty() { "nothing".to_owned() } else { first.join(", ") };
+    match (&row, root.entries()) {
+        (Some(_), _) => (format!("it is a list, and its rows start with {first}"), table::advice(&names)),
+        (None, Ok(_)) => (format!("it starts with {first}"), OWN_RESULTS.to_owned()),
+        (None, Err(_)) => ("it is not an object".to_owned(), OWN_RESULTS.to_owned()),
     }
 }
 

@@ -3,7 +3,7 @@
 //! In:  names and first bytes.  Out: a word on what the file is. It is hashed and listed, never an error.
 //! Not here: anything taken from them.
 
-use super::{About, Format, Head, Parsed, SourceFile};
+use super::{About, Format, Head, Parsed, SourceFile, markdown};
 use sparkbench_text::error::Error;
 
 /// See the module.
@@ -94,7 +94,8 @@ impl Format for NotAnalysed {
             head.push('\n');
         }
         let word = what(file.name(), head.trim_start_matches('\u{feff}')).unwrap_or(MACHINE);
-        Ok(Parsed { notes: vec![word.to_owned()], ..Parsed::default() })
+        let table = if file.name().ends_with(".md") { markdown::note(&head) } else { None };
+        Ok(Parsed { notes: std::iter::once(word.to_owned()).chain(table).collect(), ..Parsed::default() })
     }
 }
 

@@ -1,109 +1,31 @@
-//! A plain table of runs: CSV, one row for each run, columns named as in the contracts.
+//! A plain table of runs: CSV, one row for each run, columns named as in the contracts or as people call them. The same in JSON.
 //!
-//! In:  a header with at least one metric and at least one label, then rows.  Out: one partial run for each row.
+//! In:  a header with at least one metric and at least one label, then rows. Or a list of objects with such keys.  Out: one partial run for
+//! each row.
 //! Not here: tables of requests, tables of other tools.
 //!
 //! An empty cell of a metric column is a missing figure, because the column promises it. A row with a cell of the wrong type is left out and
-//! named, since its other figures may be shifted. A column of figures whose name the contracts do not know is kept beside the metrics. A
-//! warning names it, since it may be a slip. A column of words is only mentioned.
+//! named, since its other figures may be shifted. A column of figures whose name is not known is kept beside the metrics. A warning names it,
+//! since it may be a slip. A column of words is only mentioned. A note says how a name was read that is not the contract's.
+
+mod columns;
+mod hint;
+mod listed;
+#[cfg(test)]
+mod people_tests;
+mod row;
 
 use csv::StringRecord;
 
-use super::figure::{Figure, excerpt, is_missing};
-use super::flat::status;
 use super::rows::{self, Rows};
-use super::sheet::unit_of;
-use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
-use sparkbench_model::{Extra, Instant, Metric, Status};
+use super::{About, Format, Head, Parsed, Record, SourceFile};
+use columns::TableColumns;
 use sparkbench_text::error::{Error, Place};
-use sparkbench_text::escape;
+
+pub(super) use hint::{advice, as_csv};
 
 /// See the module.
 pub(super) struct Table;
-
-const RULE: &str = "table.row";
-/// Why a figure in a column of another name is no metric.
-const STRANGER: &str = "the name of the column is not a metric of ours";
-/// Most columns of such figures. A row of more is no run.
-const STRANGERS: usize = 256;
-
-/// Content of a column that is no metric.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Label {
-    Campaign,
-    Id,
-    Environment,
-    Model,
-    Workload,
-    Repeat,
-    Block,
-    Position,
-    Started,
-    Ended,
-    Status,
-    ExitCode,
-    ModelId,
-    Machine,
-    Engine,
-    EngineVersion,
-    Quantisation,
-    Batch,
-    Isl,
-    Osl,
-    Requests,
-    /// Known, and of no use here: what our own downloads add, and notes on where a row comes from.
-    Ignored,
-}
-
-const LABELS: &[(&str, Label)] = &[
-    ("campaign", Label::Campaign),
-    ("id", Label::Id),
-    ("environment", Label::Environment),
-    ("model", Label::Model),
-    ("workload", Label::Workload),
-    ("repeat", Label::Repeat),
-    ("block", Label::Block),
-    ("position", Label::Position),
-    ("started_utc", Label::Started),
-    ("ended_utc", Label::Ended),
-    ("status", Label::Status),
-    ("exit_code", Label::ExitCode),
-    ("model_id", Label::ModelId),
-    ("machine", Label::Machine),
-    ("engine", Label::Engine),
-    ("engine_version", Label::EngineVersion),
-    ("quantisation", Label::Quantisation),
-    ("quantization", Label::Quantisation),
-    ("batch", Label::Batch),
-    ("isl", Label::Isl),
-    ("osl", Label::Osl),
-    ("requests", Label::Requests),
-    ("flags", Label::Ignored),
-    ("source", Label::Ignored),
-    ("source_ref", Label::Ignored),
-];
-
-/// Content of one column.
-#[derive(Debug, Clone, PartialEq)]
-enum Column {
-    Label(Label),
-    Metric(String),
-    Unknown,
-}
-
-impl Column {
-    fn of(name: &str) -> Self {
-        match LABELS.iter().find(|(known, _)| *known == name) {
-            Some((_, label)) => Self::Label(*label),
-            None => Metric::of_catalogue(name).map_or(Self::Unknown, |metric| Self::Metric(metric.name)),
-        }
-    }
-}
-
-/// True for the names that mark a row as a run.
-fn is_mark(name: &str) -> bool {
-    matches!(name, "environment" | "model" | "workload")
-}
 
 impl Format for Table {
     fn name(&self) -> &'static str {
@@ -114,31 +36,34 @@ impl Format for Table {
         About {
             tool: "a person or a script",
             versions: "",
-            sign: "a CSV with a row for each run and metrics by their contract names",
+            sign: "a CSV with a row for each run, or a JSON list of objects, and metrics by their contract names or as people call them",
             reads: "whatever stands in the columns",
         }
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
+        if head.text.trim_start().starts_with(['[', '{']) {
+            return listed::is(head);
+        }
         let comma = head.header();
-        let is_table = |names: &[&str]| {
-            names.iter().any(|name| is_mark(name))
-                && names.iter().any(|name| matches!(Column::of(name), Column::Metric(_)))
-        };
         // Taken as well when separated by other signs, only to say what is wrong.
         let parted: Vec<&str> =
             comma.iter().flat_map(|cell| cell.split([';', '\t'])).map(|cell| cell.trim().trim_matches('"')).collect();
-        is_table(&comma) || is_table(&parted)
+        columns::is_table(&comma) || (parted.len() > comma.len() && columns::is_table(&parted))
     }
 
     fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
         let text = file.text()?;
+        if text.trim_start().starts_with(['[', '{']) {
+            return listed::parse(file, &text);
+        }
         let mut rows = Rows::new(&text);
         let (_, header) = rows.next().unwrap_or_else(|| Err(Error::archive("the table is empty")))?;
-        let columns = columns(&header)?;
+        parted_by_commas(&header)?;
+        let mut columns = TableColumns::new(&header.iter().collect::<Vec<_>>())?;
         let mut parsed = Parsed::default();
-        let mut strangers = vec![(false, false); columns.len()];
         let mut marked = Vec::new();
+        let mut warm_ups = Vec::new();
         for row in rows {
             let (line, row) = match row {
                 Ok(row) => row,
@@ -147,12 +72,16 @@ impl Format for Table {
                     continue;
                 }
             };
-            for ((cell, column), (figures, words)) in row.iter().zip(&columns).zip(&mut strangers) {
-                if *column == Column::Unknown && !is_missing(cell) {
-                    *(if Figure::parse(cell).is_some() { figures } else { words }) = true;
+            let cells: Vec<(usize, &str)> = row.iter().take(columns.len()).enumerate().collect();
+            cells.iter().for_each(|(place, cell)| columns.see(*place, cell));
+            if let Some(note) = row::warm_up(&columns, &cells) {
+                if !warm_ups.contains(&note) {
+                    warm_ups.push(note);
                 }
+                continue;
             }
-            match run(file, line, &row, &header, &columns) {
+            let at = row::RowPlace { line, pointer: None };
+            match rows::fits(line, columns.len(), row.len()).and_then(|()| row::run(file, &at, &columns, &cells)) {
                 Ok(partial) => {
                     marked.extend(row.get(0).filter(|cell| cell.starts_with('#')).map(|_| line));
                     parsed.records.push(Record::Run(Box::new(partial)));
@@ -167,146 +96,29 @@ impl Format for Table {
                 marked.len()
             ));
         }
-        for (name, (figures, words)) in header.iter().zip(strangers) {
-            if figures {
-                let name = excerpt(name);
-                parsed
-                    .notes
-                    .push(format!("column '{name}' is not a metric of ours. Its figures are kept beside the metrics"));
-            } else if words {
-                parsed.notes.push(format!("column '{}' is not known and not read", excerpt(name)));
-            }
-        }
+        parsed.notes.extend(warm_ups);
+        parsed.notes.extend(columns.notes());
         Ok(parsed)
     }
 }
 
-fn columns(header: &StringRecord) -> Result<Vec<Column>, Error> {
-    if let Some(sign) =
-        [';', '\t'].into_iter().find(|sign| header.len() == 1 && header.iter().any(|cell| cell.contains(*sign)))
-    {
-        let shown = if sign == ';' { "';'" } else { "tabs" };
-        return Err(Error::archive("cells are not parted by commas")
-            .at(Place::Line(1))
-            .detail(format!("expected ',', found {shown}"))
-            .hint("save the table as CSV with commas, and with a point as the decimal sign"));
-    }
-    let mut seen: Vec<&str> = Vec::new();
-    for name in header {
-        if seen.contains(&name) && Column::of(name) != Column::Unknown {
-            return Err(Error::archive("a column stands twice").at(Place::Field(excerpt(name))));
-        }
-        seen.push(name);
-    }
-    Ok(header.iter().map(Column::of).collect())
-}
-
-fn run(
-    file: &SourceFile<'_>,
-    line: u64,
-    row: &StringRecord,
-    header: &StringRecord,
-    columns: &[Column],
-) -> Result<PartialRun, Error> {
-    rows::fits(line, header.len(), row.len())?;
-    let mut partial = PartialRun { join_role: JoinRole::Alone, ..PartialRun::default() };
-    let (mut outcome, mut exit_code) = (None, None);
-    for ((name, cell), column) in header.iter().zip(row).zip(columns) {
-        let unlike = |expected: &str| {
-            Error::archive("a row is left out")
-                .at(Place::LineField(line, name.to_owned()))
-                .detail(format!("expected {expected}, found \"{}\"", excerpt(cell)))
-        };
-        let label = match column {
-            Column::Label(label) => *label,
-            Column::Metric(metric) => {
-                let figure = Figure::parse(cell).ok_or_else(|| unlike("a number"))?;
-                let origin = file.origin(Some(line), Some(name.to_owned()), RULE);
-                partial.readings.push(figure.reading(metric.as_str(), origin));
-                continue;
-            }
-            Column::Unknown => {
-                if let Some(value) = Figure::parse(cell).and_then(Figure::finite)
-                    && partial.extras.len() < STRANGERS
-                {
-                    let origin = file.origin(Some(line), Some(name.to_owned()), RULE);
-                    partial.extras.push(Extra::number(name, unit_of(name).1, value, Some(STRANGER), origin));
-                }
-                continue;
-            }
-        };
-        if is_missing(cell) {
-            if matches!(label, Label::Environment | Label::Model) {
-                return Err(unlike("a name"));
-            }
-            continue;
-        }
-        // Our own downloads put an apostrophe before what a spreadsheet would run.
-        let text = || Some(escape::of_cell(cell).to_owned());
-        let count = || cell.parse::<u32>().map(Some).map_err(|_| unlike("a whole number"));
-        let figure = || Figure::parse(cell).and_then(Figure::finite).map(Some).ok_or_else(|| unlike("a number"));
-        let moment = || Instant::parse(cell).map(Some).ok_or_else(|| unlike("a moment as 2026-01-31T23:59:59Z"));
-        match label {
-            Label::Campaign => partial.campaign = text(),
-            Label::Id => partial.id = text(),
-            Label::Environment => partial.environment = text(),
-            Label::Model => partial.model = text(),
-            Label::Workload => partial.workload = text(),
-            Label::Repeat => partial.repeat = count()?,
-            Label::Block => partial.block = count()?,
-            Label::Position => partial.position = count()?,
-            Label::Started => partial.started = moment()?,
-            Label::Ended => partial.ended = moment()?,
-            Label::Status => {
-                outcome = Some(word(cell).ok_or_else(|| unlike("done, failed or unrecorded"))?);
-            }
-            Label::ExitCode => exit_code = Some(cell.parse::<i64>().map_err(|_| unlike("a whole number"))?),
-            Label::ModelId => partial.setup.model_id = text(),
-            Label::Machine => partial.setup.machine = text(),
-            Label::Engine => partial.setup.engine = text(),
-            Label::EngineVersion => partial.setup.engine_version = text(),
-            Label::Quantisation => partial.setup.quantisation = text(),
-            Label::Batch => partial.setup.batch = figure()?,
-            Label::Isl => partial.setup.isl = figure()?,
-            Label::Osl => partial.setup.osl = figure()?,
-            Label::Requests => partial.setup.requests = figure()?,
-            Label::Ignored => {}
-        }
-    }
-    partial.setup.exit_code = exit_code;
-    // A status in words is the source's own judgement. Without one the code decides.
-    partial.status = match (outcome, status(exit_code)) {
-        (Some(Status::Failed(_)), Some(Status::Failed(code))) => Some(Status::Failed(code)),
-        (said, code) => said.or(code),
-    };
-    for reading in &partial.readings {
-        let value = Some(reading.value).filter(|value| value.is_finite());
-        match reading.metric.as_str() {
-            "gpu_temp_start_c" => partial.setup.start_temp_c = value,
-            "gpu_temp_end_c" => partial.setup.end_temp_c = value,
-            "model_memory_gib" => partial.setup.model_memory_gib = value,
-            _ => {}
-        }
-    }
-    Ok(partial)
-}
-
-/// `failed` may carry its reason behind a colon.
-fn word(cell: &str) -> Option<Status> {
-    let (word, reason) = cell.split_once(':').unwrap_or((cell, ""));
-    match word.trim().to_ascii_lowercase().as_str() {
-        "done" | "ok" | "completed" => Some(Status::Done),
-        "failed" if reason.trim().is_empty() => Some(Status::Failed("the source says so".to_owned())),
-        "failed" => Some(Status::Failed(reason.trim().to_owned())),
-        "unrecorded" => Some(Status::Unrecorded),
-        _ => None,
-    }
+/// Refuses a header whose cells are parted by other signs.
+fn parted_by_commas(header: &StringRecord) -> Result<(), Error> {
+    let found =
+        [';', '\t'].into_iter().find(|sign| header.len() == 1 && header.iter().any(|cell| cell.contains(*sign)));
+    let Some(sign) = found else { return Ok(()) };
+    let shown = if sign == ';' { "';'" } else { "tabs" };
+    Err(Error::archive("cells are not parted by commas")
+        .at(Place::Line(1))
+        .detail(format!("expected ',', found {shown}"))
+        .hint("save the table as CSV with commas, and with a point as the decimal sign"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sparkbench_model::ExtraValue;
+    use crate::PartialRun;
+    use sparkbench_model::{ExtraValue, Status};
 
     fn read(text: &str) -> Parsed {
         let mut input = text.as_bytes();

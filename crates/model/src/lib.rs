@@ -24,6 +24,7 @@ pub(crate) mod paper;
 pub(crate) mod price;
 pub(crate) mod raw;
 pub(crate) mod run;
+pub mod spelling;
 pub(crate) mod stem;
 pub(crate) mod time;
 pub(crate) mod time_series;

@@ -47,8 +47,9 @@ pub const MARGIN_WIDE_PCT: f64 = 5.0;
 /// Margin for p99 and for the maximum, which rest on very few requests.
 pub const MARGIN_TAIL_PCT: f64 = 10.0;
 
-/// Name, label, unit, direction, whether it has a ratio scale, margin, what it is.
-struct Entry(&'static str, &'static str, &'static str, Direction, bool, f64, &'static str);
+/// Name, label, unit, direction, whether it has a ratio scale, margin, what it is, and what people call it in tables of their own: words without
+/// statistic and unit (see `spelling`). A word that tools use for several of these metrics is none of them.
+struct Entry(&'static str, &'static str, &'static str, Direction, bool, f64, &'static str, &'static [&'static str]);
 
 use Direction::{HigherIsBetter as Higher, LowerIsBetter as Lower, Neutral};
 
@@ -62,6 +63,16 @@ const CATALOGUE: &[Entry] = &[
         true,
         MARGIN_RATE_PCT,
         "output tokens divided by the time of the measured window",
+        &[
+            "output",
+            "output_throughput",
+            "output_token_throughput",
+            "aggregate",
+            "aggregate_throughput",
+            "generation_throughput",
+            "system",
+            "system_throughput",
+        ],
     ),
     Entry(
         "total_throughput_tok_s",
@@ -71,6 +82,7 @@ const CATALOGUE: &[Entry] = &[
         true,
         MARGIN_RATE_PCT,
         "input and output tokens divided by the time of the measured window",
+        &["total", "total_throughput", "total_token_throughput"],
     ),
     Entry(
         "request_throughput_req_s",
@@ -80,6 +92,7 @@ const CATALOGUE: &[Entry] = &[
         true,
         MARGIN_RATE_PCT,
         "answered requests divided by the time of the measured window",
+        &["request_throughput"],
     ),
     Entry(
         "decode_tok_s",
@@ -89,6 +102,7 @@ const CATALOGUE: &[Entry] = &[
         true,
         MARGIN_RATE_PCT,
         "output tokens a second of one request, after its first token",
+        &["decode", "decode_rate", "decode_speed", "decode_throughput", "gen", "generation", "tg"],
     ),
     Entry(
         "e2e_latency_ms",
@@ -98,6 +112,7 @@ const CATALOGUE: &[Entry] = &[
         true,
         MARGIN_RATE_PCT,
         "from sending a request to its last output token",
+        &["e2e", "e2e_latency", "e2el", "end_to_end", "end_to_end_latency", "request_latency"],
     ),
     Entry(
         "ttft_ms",
@@ -107,6 +122,7 @@ const CATALOGUE: &[Entry] = &[
         true,
         MARGIN_WIDE_PCT,
         "from sending a request to its first output token",
+        &["ttft", "time_to_first_token", "first_token", "first_token_latency"],
     ),
     Entry(
         "tpot_ms",
@@ -116,6 +132,7 @@ const CATALOGUE: &[Entry] = &[
         true,
         MARGIN_RATE_PCT,
         "(end-to-end latency - TTFT) / (output tokens - 1), one figure a request",
+        &["tpot", "time_per_output_token"],
     ),
     Entry(
         "itl_ms",
@@ -125,6 +142,7 @@ const CATALOGUE: &[Entry] = &[
         true,
         MARGIN_RATE_PCT,
         "gap between one piece of output and the next, one figure a gap",
+        &["itl"],
     ),
     Entry(
         "peak_memory_gib",
@@ -134,6 +152,7 @@ const CATALOGUE: &[Entry] = &[
         true,
         MARGIN_WIDE_PCT,
         "most memory that was in use during the run",
+        &["peak_memory", "peak_mem", "peak_gpu_memory", "peak_vram"],
     ),
     Entry(
         "model_memory_gib",
@@ -143,6 +162,7 @@ const CATALOGUE: &[Entry] = &[
         true,
         MARGIN_WIDE_PCT,
         "memory of the weights, as the engine says",
+        &["model_memory"],
     ),
     Entry(
         "kv_cache_gib",
@@ -152,6 +172,7 @@ const CATALOGUE: &[Entry] = &[
         true,
         MARGIN_WIDE_PCT,
         "memory of the KV cache, as the engine says",
+        &["kv_cache"],
     ),
     Entry(
         "kv_cache_tokens",
@@ -161,6 +182,7 @@ const CATALOGUE: &[Entry] = &[
         true,
         MARGIN_WIDE_PCT,
         "tokens that fit into the KV cache, as the engine says",
+        &[],
     ),
     Entry(
         "gpu_util_pct",
@@ -170,8 +192,9 @@ const CATALOGUE: &[Entry] = &[
         false,
         MARGIN_WIDE_PCT,
         "mean utilisation of the GPU during the run",
+        &[],
     ),
-    Entry("power_w", "Power", "W", Neutral, true, MARGIN_WIDE_PCT, "mean power during the run"),
+    Entry("power_w", "Power", "W", Neutral, true, MARGIN_WIDE_PCT, "mean power during the run", &["power"]),
     Entry(
         "energy_j_per_token",
         "Energy per token",
@@ -180,6 +203,7 @@ const CATALOGUE: &[Entry] = &[
         true,
         MARGIN_WIDE_PCT,
         "energy of the run divided by its output tokens",
+        &["", "energy"],
     ),
     Entry(
         "gpu_temp_start_c",
@@ -189,6 +213,7 @@ const CATALOGUE: &[Entry] = &[
         false,
         MARGIN_WIDE_PCT,
         "temperature of the GPU before the run",
+        &[],
     ),
     Entry(
         "gpu_temp_end_c",
@@ -198,6 +223,7 @@ const CATALOGUE: &[Entry] = &[
         false,
         MARGIN_WIDE_PCT,
         "temperature of the GPU after the run",
+        &[],
     ),
     Entry(
         "sm_clock_mhz",
@@ -207,6 +233,7 @@ const CATALOGUE: &[Entry] = &[
         true,
         MARGIN_RATE_PCT,
         "mean clock of the multiprocessors during the run",
+        &[],
     ),
     Entry(
         "model_load_s",
@@ -216,6 +243,7 @@ const CATALOGUE: &[Entry] = &[
         true,
         MARGIN_WIDE_PCT,
         "time that the engine took to load the model",
+        &["model_load", "model_load_time"],
     ),
     Entry(
         "gemm_tflops",
@@ -225,6 +253,7 @@ const CATALOGUE: &[Entry] = &[
         true,
         MARGIN_RATE_PCT,
         "operations of a matrix product divided by its time",
+        &[],
     ),
     Entry(
         "memory_bandwidth_gb_s",
@@ -234,6 +263,7 @@ const CATALOGUE: &[Entry] = &[
         true,
         MARGIN_RATE_PCT,
         "bytes read and written divided by the time, of a copy in memory",
+        &[],
     ),
     Entry(
         "usd_per_million_tokens",
@@ -243,6 +273,7 @@ const CATALOGUE: &[Entry] = &[
         true,
         MARGIN_RATE_PCT,
         "price of the machine for the time of a million output tokens",
+        &[],
     ),
     Entry(
         "roofline_pct",
@@ -252,6 +283,7 @@ const CATALOGUE: &[Entry] = &[
         false,
         MARGIN_RATE_PCT,
         "share of the speed that the memory bandwidth allows",
+        &[],
     ),
 ];
 
@@ -278,7 +310,7 @@ impl Metric {
     /// Looks a name up in the catalogue alone.
     pub fn of_catalogue(name: &str) -> Option<Self> {
         let (base, suffix) = split(name);
-        let Entry(_, label, unit, direction, ratio_scale, margin, about) = CATALOGUE.iter().find(|e| e.0 == base)?;
+        let Entry(_, label, unit, direction, ratio_scale, margin, about, _) = CATALOGUE.iter().find(|e| e.0 == base)?;
         let margin_pct = match suffix {
             Some("p90" | "p95") => MARGIN_WIDE_PCT,
             Some("p99" | "max") => MARGIN_TAIL_PCT,
@@ -321,6 +353,11 @@ impl Metric {
     /// Every base name, in catalogue order.
     pub fn names() -> impl Iterator<Item = &'static str> {
         CATALOGUE.iter().map(|e| e.0)
+    }
+
+    /// Base name, unit and words of every metric, in catalogue order (see `spelling`).
+    pub(crate) fn words() -> impl Iterator<Item = (&'static str, &'static str, &'static [&'static str])> {
+        CATALOGUE.iter().map(|Entry(name, _, unit, .., words)| (*name, *unit, *words))
     }
 
     /// True for quantities that cannot be zero or negative: times, rates, memory, tokens, power, cost. Of a metric that was defined nothing

@@ -1,0 +1,108 @@
+//! Tables as people make them, read without a word of configuration.
+
+use super::*;
+use crate::PartialRun;
+use sparkbench_model::{ExtraValue, Status};
+
+fn read(name: &str, text: &str) -> Parsed {
+    assert!(Table.sniff(&Head::new(name, text, text.len() as u64)), "{text}");
+    let mut input = text.as_bytes();
+    Table.parse(&mut SourceFile::new(name, text.len() as u64, &mut input)).unwrap()
+}
+
+fn partials(parsed: &Parsed) -> Vec<&PartialRun> {
+    parsed.records.iter().map(|r| if let Record::Run(p) = r { &**p } else { panic!("{r:?}") }).collect()
+}
+
+fn figures(partial: &PartialRun) -> Vec<(&str, f64)> {
+    partial.readings.iter().map(|reading| (reading.metric.as_str(), reading.value)).collect()
+}
+
+/// Issue 32, case 15.
+#[test]
+fn models_by_name_with_rates_of_prefill_and_decode_are_read() {
+    let parsed = read(
+        "results.csv",
+        "name,params_b,quant,device,status,pp_tok_s,tg_tok_s,vram_mb,error,timestamp\n\
+         small-4b,3.8,Q4_K_M,gb10,ok,3746.36,59.47,,,2026-03-01T20:35:16Z\n\
+         large-8b,7.5,Q4_K_M,gb10,error,,,,out of memory,2026-03-01T20:39:00Z\n",
+    );
+    let [small, large] = partials(&parsed)[..] else { panic!("{parsed:?}") };
+    assert_eq!((small.model.as_deref(), &small.status), (Some("small-4b"), &Some(Status::Done)));
+    assert_eq!((small.setup.quantisation.as_deref(), small.setup.machine.as_deref()), (Some("Q4_K_M"), Some("gb10")));
+    assert_eq!(figures(small), [("decode_tok_s", 59.47)]);
+    let prefill = small.extras.iter().find(|extra| extra.name == "pp_tok_s").unwrap();
+    assert_eq!((prefill.unit.as_str(), &prefill.value), ("tok/s", &ExtraValue::Number(3746.36)));
+    assert_eq!((large.model.as_deref(), matches!(large.status, Some(Status::Failed(_)))), (Some("large-8b"), true));
+    assert_eq!(
+        parsed.notes[0],
+        "columns are read by what they are called: 'name' as model, 'quant' as quantisation, 'device' as machine, 'pp_tok_s' as the rate of \
+         the prefill, beside the metrics, 'tg_tok_s' as decode_tok_s"
+    );
+}
+
+/// Issue 32, case 15.
+#[test]
+fn rows_of_different_contexts_are_different_cells() {
+    let parsed = read(
+        "gb10.csv",
+        "ctx_tokens,prefill_tokens,prefill_tps,gen_tokens,gen_tps,kvcache_bytes\n2048,2048,418.96,128,14.36,52184460\n4096,2048,431.02,128,14.21,69210112\n",
+    );
+    let [short, long] = partials(&parsed)[..] else { panic!("{parsed:?}") };
+    assert_eq!((short.workload.as_deref(), long.workload.as_deref()), (Some("ctx2048"), Some("ctx4096")));
+    assert_eq!((short.environment.as_deref(), short.setup.more["context_length"].as_str()), (None, "2048"));
+    assert_eq!((figures(short), figures(long)), (vec![("decode_tok_s", 14.36)], vec![("decode_tok_s", 14.21)]));
+    assert_eq!((parsed.left_out.len(), short.readings[0].origin.field.as_deref()), (0, Some("gen_tps")));
+}
+
+/// Issue 32, case 16.
+#[test]
+fn a_json_list_of_rows_is_read_as_a_table_and_every_figure_has_its_pointer() {
+    let text = "[\n {\"concurrency\": 1, \"n\": 4, \"ttft_p50_ms\": 616.30, \"decode_tps_p50\": 27.15, \"aggregate_tps\": 20.12},\n \
+                {\"concurrency\": 4, \"n\": 8, \"ttft_p50_ms\": 5884.1, \"decode_tps_p50\": null, \"aggregate_tps\": 49.2, \"more\": {\"x\": 1}}\n]";
+    let parsed = read("bench-base.json", text);
+    let [one, four] = partials(&parsed)[..] else { panic!("{parsed:?}") };
+    assert_eq!((one.setup.batch, four.setup.batch), (Some(1.0), Some(4.0)));
+    assert_eq!(figures(one), [("ttft_ms_p50", 616.3), ("decode_tok_s_p50", 27.15), ("output_throughput_tok_s", 20.12)]);
+    let reading = &one.readings[0];
+    assert_eq!(
+        (reading.decimals, reading.origin.line, reading.origin.field.as_deref()),
+        (Some(2), Some(2), Some("/0/ttft_p50_ms"))
+    );
+    assert!(four.readings[1].value.is_nan(), "null is a missing figure");
+    assert!(parsed.notes[1].starts_with("column 'n' is not a metric of ours"), "{:?}", parsed.notes);
+    let lines = "{\"model\": \"m\", \"gen_tps\": 3}\n{\"model\": \"m\", \"gen_tps\": \"fast\"}\n";
+    let parsed = read("rows.jsonl", lines);
+    assert_eq!(partials(&parsed).len(), 1);
+    assert!(parsed.left_out[0].to_string().contains("line 2, field '/gen_tps'"), "{:?}", parsed.left_out);
+}
+
+#[test]
+fn seconds_and_mib_become_the_units_of_the_metrics() {
+    let parsed = read("runs.csv", "Model,TTFT p95 (s),Peak memory (MiB)\nm,0.120,2048\n");
+    let [run] = partials(&parsed)[..] else { panic!("{parsed:?}") };
+    assert_eq!(figures(run), [("ttft_ms_p95", 120.0), ("peak_memory_gib", 2.0)]);
+    assert_eq!(run.readings[0].decimals, Some(0));
+}
+
+#[test]
+fn a_row_that_calls_itself_a_warm_up_is_no_run() {
+    let parsed = read("runs.csv", "model,phase,ttft_ms\nm,warmup,2400\nm,measure,210\n");
+    let [run] = partials(&parsed)[..] else { panic!("{parsed:?}") };
+    assert_eq!(figures(run), [("ttft_ms", 210.0)]);
+    assert_eq!(parsed.notes[0], "what `phase` calls a warm-up is no run and is not counted");
+}
+
+#[test]
+fn a_list_of_requests_or_of_samples_is_no_table_of_runs() {
+    for text in [
+        r#"[{"request_id": 1, "model": "m", "ttft_ms": 3.5}]"#,
+        r#"[{"timestamp": 1, "power_w": 3.5, "concurrency": 2}]"#,
+        r#"[{"model": "m", "ttft_ms": {"mean": 1}}]"#,
+        r#"{"model": "m", "ttft_ms": 3.5}"#,
+        r#"["model","ttft_ms"]"#,
+        "ttft_ms,tpot_ms\n1,2\n",
+    ] {
+        assert!(!Table.sniff(&Head::new("r.json", text, 1)), "{text}");
+    }
+}

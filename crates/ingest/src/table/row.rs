@@ -1,0 +1,163 @@
+//! One row of a table becomes a run.
+//!
+//! In:  cells with their columns.  Out: a partial run, or why the row is left out.
+//! Not here: where rows come from (CSV: see the module above, JSON: see `listed`).
+
+use super::columns::{Label, TableColumn, TableColumns};
+use crate::figure::{Figure, Scale, excerpt, is_missing};
+use crate::flat::status;
+use crate::serving::warm_up;
+use crate::sheet::{cell, short, unit_of};
+use crate::{JoinRole, PartialRun, SourceFile};
+use sparkbench_model::spelling::WrittenIn;
+use sparkbench_model::{Extra, Instant, Status};
+use sparkbench_text::error::{Error, Place};
+use sparkbench_text::escape;
+
+pub(super) const RULE: &str = "table.row";
+/// Why a figure in a column of another name is no metric.
+const STRANGER: &str = "the name of the column is not a metric of ours";
+/// Why the rate of the prefill is no metric.
+const PREFILL: &str = "prompt tokens a second: the speed of the prefill";
+/// Most columns of such figures. A row of more is no run.
+const STRANGERS: usize = 256;
+
+/// Where a row is.
+pub(super) struct RowPlace {
+    pub line: u64,
+    /// JSON pointer of the row, up to the name of a key. None for a row of CSV, whose places are columns.
+    pub pointer: Option<String>,
+}
+
+impl RowPlace {
+    fn field(&self, name: &str) -> String {
+        match &self.pointer {
+            Some(row) => format!("{row}/{}", name.replace('~', "~0").replace('/', "~1")),
+            None => name.to_owned(),
+        }
+    }
+}
+
+/// The note on a row that calls itself a warm-up.
+pub(super) fn warm_up(columns: &TableColumns, cells: &[(usize, &str)]) -> Option<String> {
+    cells.iter().find_map(|(place, cell)| {
+        let (field, _) = columns.at(*place)?;
+        warm_up::says_so(field, cell).then(|| warm_up::said_by(&excerpt(field)))
+    })
+}
+
+/// The run of a row. Each cell comes with the place of its column.
+pub(super) fn run(
+    file: &SourceFile<'_>,
+    at: &RowPlace,
+    columns: &TableColumns,
+    cells: &[(usize, &str)],
+) -> Result<PartialRun, Error> {
+    let mut partial = PartialRun { join_role: JoinRole::Alone, ..PartialRun::default() };
+    let (mut outcome, mut exit_code, mut context) = (None, None, None);
+    for (place, cell) in cells {
+        let (Some((name, column)), cell) = (columns.at(*place), *cell) else { continue };
+        let unlike = |expected: &str| {
+            Error::archive("a row is left out")
+                .at(Place::LineField(at.line, at.field(name)))
+                .detail(format!("expected {expected}, found \"{}\"", excerpt(cell)))
+        };
+        let origin = || file.origin(Some(at.line), Some(at.field(name)), RULE);
+        let label = match column {
+            TableColumn::Label(label) => *label,
+            TableColumn::Metric(metric) => {
+                let scale = match metric.unit {
+                    WrittenIn::OurUnit => Scale::One,
+                    WrittenIn::Seconds => Scale::Seconds,
+                    WrittenIn::Mebibytes => Scale::Times(1.0 / 1024.0),
+                };
+                let figure = Figure::parse(cell).ok_or_else(|| unlike("a number"))?.scaled(scale);
+                partial.readings.push(figure.reading(metric.metric.as_str(), origin()));
+                continue;
+            }
+            TableColumn::Prefill | TableColumn::Unknown => {
+                if let Some(value) = Figure::parse(cell).and_then(Figure::finite)
+                    && partial.extras.len() < STRANGERS
+                {
+                    let (unit, why) = match column {
+                        TableColumn::Prefill => ("tok/s", PREFILL),
+                        _ => (unit_of(name).1, STRANGER),
+                    };
+                    partial.extras.push(Extra::number(name, unit, value, Some(why), origin()));
+                }
+                continue;
+            }
+        };
+        if is_missing(cell) {
+            if matches!(label, Label::Environment | Label::Model) {
+                return Err(unlike("a name"));
+            }
+            continue;
+        }
+        // Our own downloads put an apostrophe before what a spreadsheet would run.
+        let text = || Some(escape::of_cell(cell).to_owned());
+        let count = || cell.parse::<u32>().map(Some).map_err(|_| unlike("a whole number"));
+        let figure = || Figure::parse(cell).and_then(Figure::finite).map(Some).ok_or_else(|| unlike("a number"));
+        let moment = || Instant::parse(cell).map(Some).ok_or_else(|| unlike("a moment as 2026-01-31T23:59:59Z"));
+        match label {
+            Label::Campaign => partial.campaign = text(),
+            Label::Id => partial.id = text(),
+            Label::Environment => partial.environment = text(),
+            Label::Model => partial.model = text(),
+            Label::Workload => partial.workload = text(),
+            Label::Repeat => partial.repeat = count()?,
+            Label::Block => partial.block = count()?,
+            Label::Position => partial.position = count()?,
+            Label::Started => partial.started = moment()?,
+            Label::Ended => partial.ended = moment()?,
+            Label::Status => {
+                outcome = Some(word(cell).ok_or_else(|| unlike("done, failed or unrecorded"))?);
+            }
+            Label::ExitCode => exit_code = Some(cell.parse::<i64>().map_err(|_| unlike("a whole number"))?),
+            Label::ModelId => partial.setup.model_id = text(),
+            Label::Machine => partial.setup.machine = text(),
+            Label::Engine => partial.setup.engine = text(),
+            Label::EngineVersion => partial.setup.engine_version = text(),
+            Label::Quantisation => partial.setup.quantisation = text(),
+            Label::Batch => partial.setup.batch = figure()?,
+            Label::Isl => partial.setup.isl = figure()?,
+            Label::Osl => partial.setup.osl = figure()?,
+            Label::ContextLength => context = figure()?,
+            Label::Requests => partial.setup.requests = figure()?,
+            Label::Ignored => {}
+        }
+    }
+    partial.setup.more.extend(context.map(|tokens| ("context_length".to_owned(), short(tokens))));
+    if columns.name_workload() {
+        let setup = &partial.setup;
+        partial.workload = cell(None, setup.isl, setup.osl, context.map(|tokens| format!("ctx{}", short(tokens))));
+    }
+    partial.setup.exit_code = exit_code;
+    // A status in words is the source's own judgement. Without one the code decides.
+    partial.status = match (outcome, status(exit_code)) {
+        (Some(Status::Failed(_)), Some(Status::Failed(code))) => Some(Status::Failed(code)),
+        (said, code) => said.or(code),
+    };
+    for reading in &partial.readings {
+        let value = Some(reading.value).filter(|value| value.is_finite());
+        match reading.metric.as_str() {
+            "gpu_temp_start_c" => partial.setup.start_temp_c = value,
+            "gpu_temp_end_c" => partial.setup.end_temp_c = value,
+            "model_memory_gib" => partial.setup.model_memory_gib = value,
+            _ => {}
+        }
+    }
+    Ok(partial)
+}
+
+/// `failed` may carry its reason behind a colon.
+fn word(cell: &str) -> Option<Status> {
+    let (word, reason) = cell.split_once(':').unwrap_or((cell, ""));
+    match word.trim().to_ascii_lowercase().as_str() {
+        "done" | "ok" | "completed" | "success" => Some(Status::Done),
+        "failed" | "error" if reason.trim().is_empty() => Some(Status::Failed("the source says so".to_owned())),
+        "failed" | "error" => Some(Status::Failed(reason.trim().to_owned())),
+        "unrecorded" => Some(Status::Unrecorded),
+        _ => None,
+    }
+}
