@@ -57,6 +57,7 @@ pub static FAMILIES: &[Family] = &[
             ("guidellm", "benchmarks.yaml"),
             ("aiperf-timeslices", "profile_export_aiperf_timeslices.json"),
             ("aiperf-server-metrics", "server_metrics_export.json"),
+            ("llmperf", "r.json"),
         ],
     },
     Family {

@@ -38,6 +38,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &crate::llama::LlamaBatchedBench,
     &crate::inference_perf::InferencePerf,
     &crate::inference_benchmarker::InferenceBenchmarker,
+    &crate::llmperf::LlmPerf,
     &crate::bench_full::BenchFull,
     &crate::dgx_spark_bench::DgxSparkBench,
     &crate::inferencex::InferenceX,

@@ -43,6 +43,7 @@ mod labelling;
 mod labels;
 mod labels_file;
 mod llama;
+mod llmperf;
 mod load_summary;
 mod log;
 mod long_words;

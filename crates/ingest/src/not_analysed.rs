@@ -62,6 +62,11 @@ const SIDE: &[(&str, &[&str], &str)] = &[
         &["\"benchmark_id\"", "\"endpoint_summaries\""],
         "the server's families of one phase of an AIPerf run, kept while the export of the run is read",
     ),
+    (
+        "_individual_responses.json",
+        &["\"inter_token_latency_s\"", "\"ttft_s\""],
+        "the requests of an LLMPerf run, kept and not read",
+    ),
     ("aiperf.log", &[" - aiperf.", " - INFO - "], "the log of AIPerf itself, kept and not read"),
 ];
 

@@ -103,7 +103,7 @@ const CALLED: &[(&str, Label)] = &[
     ("iteration", Label::Repeat),
 ];
 
-/// TableColumns of a table of requests, turns or answers, as [`spelling::plain`] writes them. Its rows are no runs.
+/// Columns of a table of requests, turns or answers, as [`spelling::plain`] writes them. Its rows are no runs.
 const OF_REQUESTS: &[&str] = &[
     "request",
     "request_id",
