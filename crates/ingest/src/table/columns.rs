@@ -204,7 +204,7 @@ fn is_of_runs(names: &[&str]) -> bool {
 }
 
 /// True for a label by which rows differ as runs do.
-pub(super) fn tells_apart(column: &TableColumn) -> bool {
+fn tells_apart(column: &TableColumn) -> bool {
     matches!(
         column,
         TableColumn::Label(
@@ -220,7 +220,7 @@ pub(super) fn tells_apart(column: &TableColumn) -> bool {
 }
 
 /// True for a metric of which one way is better. Power and memory alone are telemetry.
-pub(super) fn is_judged(column: &TableColumn) -> bool {
+fn is_judged(column: &TableColumn) -> bool {
     let direction = |spelling: &Spelling| Metric::of_catalogue(&spelling.metric).map(|metric| metric.direction);
     matches!(column, TableColumn::Metric(spelling) if direction(spelling).is_some_and(|is| is != Direction::Neutral))
 }

@@ -14,7 +14,7 @@ use sparkbench_model::{Extra, Instant, Status};
 use sparkbench_text::error::{Error, Place};
 use sparkbench_text::escape;
 
-pub(super) const RULE: &str = "table.row";
+const RULE: &str = "table.row";
 /// Why a figure in a column of another name is no metric.
 const STRANGER: &str = "the name of the column is not a metric of ours";
 /// Why the rate of the prefill is no metric.
