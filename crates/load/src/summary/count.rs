@@ -202,7 +202,7 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
         })?,
         conversations: None,
         until: None,
-        definitions: [define::REQUEST_RATE, define::OUTPUT_RATE, define::TOTAL_RATE]
+        definitions: [define::REQUEST_RATE, define::STEADY_REQUEST_RATE, define::OUTPUT_RATE, define::TOTAL_RATE]
             .iter()
             .map(|definition| (definition.figure, definition.id))
             .collect(),
@@ -325,9 +325,13 @@ fn steady(
     origin: u64,
 ) -> Result<Option<Steady>, Error> {
     let Some(mut window) = window else { return Ok(None) };
-    let (mut completed, mut inside) = (0_u64, 0_u128);
+    let (mut completed, mut inside, mut requests) = (0_u64, 0_u128, 0.0);
     rows.each(|row| {
-        completed += u64::from(row.status.answered() && row.end.is_some_and(|end| window.holds(end)));
+        if row.status.answered() {
+            completed += u64::from(row.end.is_some_and(|end| window.holds(end)));
+            // Not those that ended in it: of a burst that is the first alone, and of any load it lacks what is under way at the end.
+            requests += row.sent.zip(row.last_token).map_or(0.0, |(sent, last)| window.part(sent, last));
+        }
         if let Some((sent, end)) = row.sent.zip(row.end) {
             inside += u128::from(end.min(window.to).saturating_sub(sent.max(window.from)));
         }
@@ -349,7 +353,8 @@ fn steady(
         share_at_target: window.share,
         concurrency_mean: window.mean,
         completed,
-        request_throughput_req_s: completed as f64 / seconds,
+        requests,
+        request_throughput_req_s: requests / seconds,
         output_tokens: tokens,
         output_throughput_tok_s: tokens.filter(|tokens| *tokens > 0.0).map(|tokens| tokens / seconds),
         tokens_by: if seen.counted {

@@ -105,6 +105,10 @@ definitions! {
         "input and output tokens of answered requests, over the same time",
         "(input_tokens + output_tokens) / duration_s",
         "vLLM total token throughput";
+    STEADY_REQUEST_RATE: "steady.request_throughput_req_s", "request-rate.steady-window",
+        "work on answered requests in the steady window, over that time: each request counts with the share of its time, from sending to its last generated piece, that lies in the window",
+        "sum of (part of sent_s to last_token_s in [from_s, to_s]) / (last_token_s - sent_s), over (to_s - from_s)",
+        "none. Tools that count the requests that end in the window leave out those under way at its end";
     STEADY_RATE: "steady.output_throughput_tok_s", "output-rate.steady-window",
         "output tokens that arrived while at least 95 % of the concurrency asked for was in flight, by the time of each chunk, over that time",
         "tokens of generated chunks in [from_s, to_s] / (to_s - from_s)",

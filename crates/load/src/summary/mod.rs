@@ -320,7 +320,9 @@ pub struct Steady {
     pub concurrency_mean: f64,
     /// Answered requests that ended in it.
     pub completed: u64,
-    /// Of these, per second.
+    /// Work on answered requests in it: the sum of the share of each that lies in it, by its time from sending to the last piece.
+    pub requests: f64,
+    /// `requests` per second.
     pub request_throughput_req_s: f64,
     /// Output tokens of answered requests that arrived in it, by the time of each chunk.
     pub output_tokens: Option<f64>,
@@ -328,7 +330,7 @@ pub struct Steady {
     pub output_throughput_tok_s: Option<f64>,
     /// How tokens were laid to chunks: `counted` by the server in each, `one` a chunk, `even` over the chunks of an answer.
     pub tokens_by: &'static str,
-    /// Id of the definition.
+    /// Id of the definition of the output tokens per second.
     pub definition: &'static str,
 }
 

@@ -395,6 +395,32 @@ fn a_first_token_and_a_first_visible_text_that_are_two_are_both_in_a_brief_summa
     assert!(drawn.contains("ttft_ms") && drawn.contains("ttfo_ms"), "{drawn}");
 }
 
+#[test]
+fn steady_requests_per_second_count_work_and_not_completions() {
+    let steady = |name: &str, facts: Facts, spans: Vec<(f64, f64)>| {
+        let answers =
+            (0..).zip(spans).map(|(n, (sent, e2e))| answer(n, sent, &[sent + e2e / 2.0, sent + e2e], Some(2)));
+        count(name, facts, answers.collect()).summary.steady.unwrap()
+    };
+    // A burst: twenty at once, which end 230, 231, ... 249 ms later. The window ends with the second end of a response, at 232 ms.
+    let burst = steady("burst", closed(20), (0..20).map(|n| (0.0, 230.0 + f64::from(n))).collect());
+    let parts: f64 = (0..20).map(|n| (232.0 / (230.0 + f64::from(n))).min(1.0)).sum();
+    assert!((burst.request_throughput_req_s / (parts / 0.232) - 1.0).abs() < 1e-3, "{burst:?}");
+    assert!(burst.completed <= 2 && burst.request_throughput_req_s > 80.0, "{burst:?}");
+    // A closed loop of four places and two turns of 100 ms, the second 101 ms after the first.
+    let turns = (0..8).map(|n| (if n < 4 { 0.0 } else { 101.0 }, 100.0)).collect();
+    let looped = steady("looped", closed(4), turns);
+    assert_eq!((looped.requests, looped.completed), (8.0, 4));
+    near(Some(looped.request_throughput_req_s), 8.0 / 0.201);
+    // A rate of 100 a second, 100 ms each. Ten are under way when the last is sent, with 0.9, 0.8, ... 0 of their time behind them.
+    let shape = Shape::Open { rate: 100.0, arrival: Arrival::Constant, max_concurrency: None };
+    let facts = Facts::of(&Settings { shape, ..Settings::default() });
+    let rate = steady("rate", facts, (0..1000).map(|n| (f64::from(n) * 10.0, 100.0)).collect());
+    near(Some(rate.requests), 990.0 + 4.5);
+    near(Some(rate.request_throughput_req_s), 994.5 / 9.99);
+    assert!(rate.request_throughput_req_s > 99.5, "{rate:?}");
+}
+
 /// Forty requests, two of which fail: what the golden files show.
 fn example(colour: bool, width: usize) -> (Summary, String) {
     let mut requests: Vec<_> = (0..120_u64)

@@ -202,8 +202,8 @@ fn rates(out: &mut String, summary: &Summary, width: usize, ink: Ink, all: bool)
     let what = steady.map_or("", |steady| if steady.target.is_some() { "steady" } else { "arrivals" });
     out.push('\n');
     line(out, &ink.bold(&format!("{:NAMES$}{:>COLUMN$}{what:>COLUMN$}", "", "whole run")));
-    // A window in which nothing ended is shorter than a request: its rate is not known, and not nothing.
-    let within = |steady: &Steady| (steady.completed > 0).then_some(steady.request_throughput_req_s);
+    // A window without work on any answered request has no rate, and not one of nothing.
+    let within = |steady: &Steady| (steady.requests > 0.0).then_some(steady.request_throughput_req_s);
     let rows = [
         ("requests/s", summary.request_throughput_req_s, steady.and_then(within)),
         ("output tok/s", summary.output_throughput_tok_s, steady.and_then(|steady| steady.output_throughput_tok_s)),

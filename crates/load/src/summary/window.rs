@@ -45,6 +45,14 @@ impl Window {
         self.to.saturating_sub(self.from) as f64 / 1e9
     }
 
+    /// Share of the time from `from` to `to` that lies in it, from 0 to 1. Two equal moments lie in it whole or not at all.
+    pub fn part(&self, from: Ns, to: Ns) -> f64 {
+        if to <= from {
+            return if self.holds(to) { 1.0 } else { 0.0 };
+        }
+        to.min(self.to).saturating_sub(from.max(self.from)) as f64 / (to - from) as f64
+    }
+
     /// Whether a moment lies in it, the ends included: a run that is steady to its last piece has that piece too.
     pub fn holds(&self, at: Ns) -> bool {
         (self.from..=self.to).contains(&at)
@@ -132,6 +140,24 @@ mod tests {
         assert_eq!(flight.steady(2.0, 300_000).unwrap().to, 300_000, "cut");
         assert_eq!(flight.steady(3.0, end), None);
         assert_eq!(flight.mean(0), None);
+    }
+
+    #[test]
+    fn a_request_is_in_the_window_with_the_share_of_its_time_that_is() {
+        let window = Window { from: 100, to: 200, share: 1.0, mean: 1.0 };
+        let cases = [
+            ((100, 200), 1.0),
+            ((0, 300), 1.0 / 3.0),
+            ((50, 150), 0.5),
+            ((180, 260), 0.25),
+            ((0, 100), 0.0),
+            ((200, 300), 0.0),
+            ((150, 150), 1.0),
+            ((99, 99), 0.0),
+        ];
+        for ((from, to), part) in cases {
+            assert_eq!(window.part(from, to), part, "{from} to {to}");
+        }
     }
 
     #[test]
