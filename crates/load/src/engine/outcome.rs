@@ -11,6 +11,10 @@ use super::error_text;
 use crate::order::Status;
 use sparkbench_archive::mask::Veil;
 
+/// Reasons to end an answer that its server gave up, as `finish_reason`: vLLM and SGLang say `abort`, TensorRT-LLM `cancelled` or `timeout`,
+/// gateways `error`. Dynamo puts its message behind a colon.
+const GIVEN_UP: [&str; 6] = ["abort", "aborted", "error", "cancelled", "canceled", "timeout"];
+
 impl Job {
     /// Its outcome, where `ended` is the end of its connection. Names the failure. No word of the server keeps a secret.
     pub(super) fn conclude(&mut self, ended: Status, veil: &Veil, authorized: bool) {
@@ -50,6 +54,10 @@ impl Job {
         }
         if self.body == Body::Other {
             return (Status::Malformed, Some(self.no_stream()));
+        }
+        if let Some(finish) = self.record.finish.as_deref().filter(|finish| gives_up(finish)) {
+            let said = error_text::line(finish, error_text::EXCERPT);
+            return (Status::InStream, Some(format!("the server gave the answer up (finish_reason {said})")));
         }
         if ended == Status::Broken {
             return (ended, told);
@@ -114,6 +122,12 @@ impl Job {
         }
         format!("the answer is {kind} instead of an event stream: \"{}\"", error_text::excerpt(&self.kept))
     }
+}
+
+/// Whether a `finish_reason` says that the answer is not whole, by no limit that was asked for.
+fn gives_up(finish: &str) -> bool {
+    let word = finish.split(':').next().unwrap_or_default().trim();
+    GIVEN_UP.iter().any(|given_up| word.eq_ignore_ascii_case(given_up))
 }
 
 /// An address as the server gives it, without user and password, and without a query, which may hold a token.

@@ -271,6 +271,10 @@ pub(super) fn finish() -> String {
     "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n".into()
 }
 
+fn ended_by(reason: &str) -> String {
+    finish().replace("stop", reason)
+}
+
 fn good() -> String {
     [ROLE, &content("Hel"), &content("lo"), &finish(), USAGE, DONE].concat()
 }
@@ -427,6 +431,30 @@ fn every_way_an_answer_can_be_wrong_has_its_status() {
             whole(chunked(&[&content("a"), "data: {\"error\":{\"message\":\"out of memory\"}}\n\n", DONE].concat())),
             Status::InStream,
             &["out of memory"],
+        ),
+        (
+            "an answer that the engine gave up",
+            whole(chunked(&[&content("a"), ended_by("abort").as_str(), USAGE, DONE].concat())),
+            Status::InStream,
+            &["gave the answer up (finish_reason abort)"],
+        ),
+        (
+            "an error behind the word",
+            until_close(&[content("a"), ended_by("Error: out of blocks")].concat()),
+            Status::InStream,
+            &["out of blocks"],
+        ),
+        (
+            "one given up before its first token",
+            whole(chunked(&[ROLE, ended_by("cancelled").as_str(), DONE].concat())),
+            Status::InStream,
+            &["cancelled"],
+        ),
+        (
+            "an end that is none of these",
+            whole(chunked(&[&content("a"), ended_by("content_filter").as_str(), DONE].concat())),
+            Status::Ok,
+            &[],
         ),
         ("no JSON", whole(chunked("data: {\"choices\":[\n\n")), Status::Malformed, &["JSON"]),
         ("no HTTP", whole(b"SSH-2.0-OpenSSH_9.6\r\n\r\n".to_vec()), Status::Malformed, &["SSH-2.0"]),
