@@ -13,8 +13,8 @@ use super::format::{Format, Look, Parsed};
 use super::formats::FORMATS;
 use super::json;
 use super::source_file::{GZIP, Head, SourceFile, unreadable};
-use super::without_log::{self, Begin, WithoutLog, Written};
 use super::table;
+use super::without_log::{self, Begin, WithoutLog, Written};
 use sparkbench_archive::{HEAD_BYTES, Hashing, WHOLE_LIMIT, given, shown};
 use sparkbench_text::error::{Error, Place};
 

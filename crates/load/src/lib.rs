@@ -23,6 +23,7 @@ pub(crate) mod build;
 pub mod calibrate;
 pub(crate) mod certificate;
 pub mod chat;
+mod contradiction;
 pub mod engine;
 mod live;
 pub mod matrix;

@@ -17,6 +17,7 @@ use std::thread::JoinHandle;
 
 use serde::Serialize;
 
+use super::contradiction::counted;
 use super::order::{Next, Phase, Record, Source};
 use sparkbench_host::net::{Ns, now};
 use sparkbench_stats::{QuantileSequence, quantile_sequence};
@@ -95,7 +96,7 @@ impl Until {
             Figure::Ttft => since(first, record.start()?),
             Figure::E2e => since(last, record.start()?),
             Figure::Tpot => {
-                let further = record.usage.output?.checked_sub(record.first_tokens.unwrap_or(1))?;
+                let further = counted(record)?.checked_sub(record.first_tokens.unwrap_or(1))?;
                 (further > 0).then(|| since(last, first)).flatten().map(|ms| ms / f64::from(further))
             }
         }

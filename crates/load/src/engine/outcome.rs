@@ -8,6 +8,7 @@
 
 use super::answer::{Body, Job};
 use super::error_text;
+use crate::contradiction::counted;
 use crate::order::Status;
 use sparkbench_archive::mask::Veil;
 
@@ -77,7 +78,7 @@ impl Job {
         if !record.done && record.finish.is_none() {
             return (Status::Broken, Some("the stream ended without finish_reason and without [DONE]".into()));
         }
-        match (record.asked.exact, record.asked.osl, record.usage.output) {
+        match (record.asked.exact, record.asked.osl, counted(record)) {
             (true, Some(asked), Some(got)) if got < asked => (Status::Short, None),
             _ => (Status::Ok, None),
         }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use hdrhistogram::Histogram;
 
+use crate::contradiction::counted;
 use crate::order::{Phase, Record, Status};
 use sparkbench_host::net::Ns;
 use sparkbench_host::net::usage::Usage;
@@ -62,7 +63,7 @@ impl Progress {
         match record.status {
             status if status.answered() => {
                 self.ok.fetch_add(1, Relaxed);
-                if let Some(tokens) = record.usage.output {
+                if let Some(tokens) = counted(record) {
                     self.output_tokens.fetch_add(tokens.into(), Relaxed);
                     self.counted_pieces.fetch_add(record.pieces.into(), Relaxed);
                 }
@@ -83,10 +84,10 @@ impl Progress {
     }
 }
 
-/// Time per output token of an answer, ns. Absent without a count of tokens, and for a single one.
+/// Time per output token of an answer, ns. Absent without a count of tokens that holds, and for a single one.
 fn tpot(record: &Record) -> Option<Ns> {
     let (first, last) = (record.first_token?.at(), record.last_token?.at());
-    let steps = record.usage.output?.checked_sub(record.first_tokens.unwrap_or(1))?;
+    let steps = counted(record)?.checked_sub(record.first_tokens.unwrap_or(1))?;
     last.saturating_sub(first).checked_div(steps.into())
 }
 

@@ -534,6 +534,13 @@ fn an_exact_answer_that_is_too_short_is_told_apart() {
         let (records, ..) = load_with(&server.url, &options(), orders);
         assert_eq!(records[0].status, status);
     }
+    // Two words and a count of none: the count is wrong, and nothing says that the answer is short.
+    let miscounted = good().replace("\"completion_tokens\":2", "\"completion_tokens\":0");
+    let server = Server::start(vec![vec![Request, Send(chunked(&miscounted)), Hold]]);
+    let mut orders = queue(1, 1);
+    orders.orders[0].asked = Asked { osl: Some(2), exact: true, ..Asked::default() };
+    let (records, ..) = load_with(&server.url, &options(), orders);
+    assert_eq!((records[0].status, records[0].usage.output), (Status::Ok, Some(0)), "as given, and not short");
 }
 
 #[test]

@@ -51,6 +51,8 @@ pub struct RequestRow {
     pub hidden: Hidden,
     /// [`Record::doubt`].
     pub doubt: Doubt,
+    /// [`Record::text_bytes`], saturated.
+    pub text_bytes: u32,
     /// [`Record::first_tokens`].
     pub first_tokens: Option<u32>,
     /// Input tokens as reported.
@@ -89,6 +91,7 @@ impl RequestRow {
             pieces: record.pieces,
             hidden: record.hidden,
             doubt: record.doubt,
+            text_bytes: u32::try_from(record.text_bytes).unwrap_or(u32::MAX),
             first_tokens: record.first_tokens,
             input: record.usage.input,
             cached: record.usage.cached,
@@ -145,9 +148,9 @@ impl RequestRow {
         // Bounded by what a server can be asked again, and by two bytes.
         out.extend_from_slice(&(self.resent.min(u32::from(u16::MAX)) as u16).to_le_bytes());
         out.push(self.status as u8);
-        out.push(u8::from(self.kernel) | (self.hidden as u8) << 1);
-        out.push(self.doubt as u8);
-        out.resize(begin + SIZE, 0);
+        out.push(u8::from(self.kernel) | (self.hidden as u8) << 1 | (self.doubt as u8) << 4);
+        out.extend_from_slice(&self.text_bytes.to_le_bytes());
+        debug_assert_eq!(out.len(), begin + SIZE);
     }
 
     fn read(bytes: &[u8; SIZE]) -> Self {
@@ -185,8 +188,9 @@ impl RequestRow {
             resent: u32::from(u16::from_le_bytes([bytes[112], bytes[113]])),
             status: status(bytes[114]),
             kernel: bytes[115] & 1 != 0,
-            hidden: hidden(bytes[115] >> 1),
-            doubt: Doubt::ALL.get(usize::from(bytes[116])).copied().unwrap_or_default(),
+            hidden: hidden(bytes[115] >> 1 & 7),
+            doubt: Doubt::ALL.get(usize::from(bytes[115] >> 4)).copied().unwrap_or_default(),
+            text_bytes: half(116),
         }
     }
 }
@@ -359,6 +363,7 @@ mod tests {
             pieces: 11,
             hidden: Hidden::BareAll,
             doubt: Doubt::Long,
+            text_bytes: 20,
             first_tokens: Some(12),
             input: Some(13),
             cached: Some(14),

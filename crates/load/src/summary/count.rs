@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use super::definitions::{self as define, Definition};
 use super::open;
-use super::pass::{self, FromChunks, Totals, Weights, delivery, ms, tpot};
+use super::pass::{self, FromChunks, Totals, Weights, delivery, ms, tokens, tpot};
 use super::samples::Samples;
 use super::unseen;
 use super::window::{Flight, Window};
@@ -33,6 +33,9 @@ const FASTEST_TOKEN_MS: f64 = 0.1;
 const WHOLE_CHUNKS: u32 = 8;
 /// Share of unstreamed answers from which on it is reported.
 const WHOLE_SHARE: f64 = 0.05;
+
+/// Why figures of tokens are absent where the server's count cannot be that of the answers. A note with it is shown in any case.
+const CONTRADICTED: &str = "the server's count of output tokens contradicts what came";
 
 /// The passes before any figure: when the load was, where it was steady, and what its chunks hold.
 struct Passed {
@@ -79,7 +82,11 @@ impl Reasons {
     fn of(totals: &Totals) -> Self {
         let answered = totals.completed > 0;
         let nothing = if totals.recorded == 0 { "no request was made" } else { "no request was answered" };
-        let no_tokens = if answered { "the tokens were not counted" } else { nothing };
+        let no_tokens = match (answered, totals.contradicted) {
+            (false, _) => nothing,
+            (true, 0) => "the tokens were not counted",
+            (true, _) => CONTRADICTED,
+        };
         let no_further = match (totals.output_known, totals.unspanned) {
             (0, _) => no_tokens,
             (_, 0) => "no answer has a further token",
@@ -116,6 +123,7 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
     // What changes the meaning of a figure stands before all else.
     let mut loud: Vec<String> = bursts(&chunk_gap_ms, whole, completed).into_iter().collect();
     loud.extend(unseen::notes(&totals.doubts, completed));
+    loud.extend(contradicted(&totals));
     let read_lag_ms = lags(lag.metric(&define::READ_LAG, ""));
 
     let rows = &mut stored.rows;
@@ -148,6 +156,7 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
         failed: totals.recorded - completed - cancelled,
         cancelled,
         short: totals.short,
+        contradicted: totals.contradicted,
         http: stored.http.clone(),
         retry_after: stored.retry_after.clone(),
         said: stored.said.clone(),
@@ -185,7 +194,7 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
         e2e_stream_end_ms: figure(rows, &define::E2E_STREAM_END, nothing, |row| ms(row.end, row.start()))?,
         decode_tok_s: figure(rows, &define::DECODE_RATE, no_further, |row| tpot(row).map(|tpot| 1000.0 / tpot))?,
         e2e_tok_s: figure(rows, &define::E2E_RATE, no_tokens, |row| {
-            Some(f64::from(row.output?) * 1000.0 / ms(row.last_token, row.start())?)
+            Some(f64::from(tokens(row)?) * 1000.0 / ms(row.last_token, row.start())?)
         })?,
         prefill_tok_s: figure(
             rows,
@@ -198,7 +207,7 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
             },
         )?,
         tokens_per_chunk: figure(rows, &define::TOKENS_PER_CHUNK, no_tokens, |row| {
-            Some(f64::from(row.output?) / f64::from(row.pieces))
+            Some(f64::from(tokens(row)?) / f64::from(row.pieces))
         })?,
         conversations: None,
         until: None,
@@ -252,7 +261,9 @@ fn itl_of(gaps: &Metric, itl: Samples, totals: &Totals, nothing: &str, notes: &m
         return Samples::default().metric(&define::ITL, nothing);
     }
     if (known as f64) < ONE_TOKEN_SHARE * all as f64 {
-        let why = if totals.output_known == 0 {
+        let why = if totals.contradicted > 0 {
+            format!("{CONTRADICTED} in {} of {all} answers, see chunk_gap_ms", totals.contradicted)
+        } else if totals.output_known == 0 {
             "the tokens were not counted, so a chunk may hold several".to_owned()
         } else {
             format!(
@@ -458,9 +469,18 @@ fn invalid(totals: &Totals) -> Vec<String> {
     because
 }
 
+/// A count of tokens that cannot be that of the answers, with an example.
+fn contradicted(totals: &Totals) -> Option<String> {
+    let claim = totals.contradiction?;
+    Some(format!(
+        "{CONTRADICTED} in {} of {} answers (such as {} tokens for {} chunks with {} bytes of text), so rates that need it are absent",
+        totals.contradicted, totals.completed, claim.tokens, claim.chunks, claim.bytes
+    ))
+}
+
 /// Notes for the reader that are no fault of the run.
 fn remarks(facts: &Facts, totals: &Totals, lengths: &LengthMedians, notes: &mut Vec<String>) {
-    let unknown = totals.completed - totals.output_known;
+    let unknown = totals.completed - totals.output_known - totals.contradicted;
     if totals.completed > 0 && unknown > 0 {
         notes.push(format!(
             "{unknown} of {} answers have no count of output tokens, so rates that need it are absent",

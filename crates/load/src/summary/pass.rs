@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::samples::Samples;
 use super::window::Window;
+use crate::contradiction::Claim;
 use crate::order::{Doubt, Hidden, Status};
 use crate::store::{RequestRow, Rows, Stored};
 use sparkbench_archive::manifest::Delivery;
@@ -18,11 +19,21 @@ pub(super) fn ms(later: Option<Ns>, earlier: Option<Ns>) -> Option<f64> {
     Some(later?.wrapping_sub(earlier?).cast_signed() as f64 / 1e6)
 }
 
+/// Its count of output tokens as a claim. Absent without a count.
+pub(super) fn claim(row: &RequestRow) -> Option<Claim> {
+    Some(Claim { tokens: row.output?, chunks: row.pieces, bytes: row.text_bytes.into(), asked: row.osl })
+}
+
+/// Its output tokens, where they were counted and what came does not contradict the count.
+pub(super) fn tokens(row: &RequestRow) -> Option<u32> {
+    claim(row).filter(|claim| !claim.contradicted()).map(|claim| claim.tokens)
+}
+
 /// How its tokens came.
 pub(super) fn delivery(row: &RequestRow) -> Delivery {
     Delivery {
         chunks: Some(row.pieces),
-        tokens: row.output,
+        tokens: tokens(row),
         first_tokens: row.first_tokens,
         one_moment: row.first_token.is_some() && row.last_token == row.first_token,
         unplaced: row.doubt == Doubt::Unplaced,
@@ -34,7 +45,7 @@ pub(super) fn tpot(row: &RequestRow) -> Option<f64> {
     if delivery(row).spans_nothing() {
         return None;
     }
-    let further = row.output?.checked_sub(row.first_tokens.unwrap_or(1)).filter(|further| *further > 0)?;
+    let further = tokens(row)?.checked_sub(row.first_tokens.unwrap_or(1)).filter(|further| *further > 0)?;
     Some(ms(row.last_token, row.first_token)? / f64::from(further))
 }
 
@@ -60,6 +71,9 @@ pub(super) struct Totals {
     pub cached_known: u64,
     pub output: u64,
     pub output_known: u64,
+    /// Answers whose count of output tokens what came contradicts, and the first of these counts.
+    pub contradicted: u64,
+    pub contradiction: Option<Claim>,
     pub stamped: u64,
     pub first_tokens: u64,
     pub one_token: u64,
@@ -99,14 +113,18 @@ impl Totals {
         for (sum, known, value) in [
             (&mut self.input, &mut self.input_known, row.input),
             (&mut self.cached, &mut self.cached_known, row.cached),
-            (&mut self.output, &mut self.output_known, row.output),
+            (&mut self.output, &mut self.output_known, tokens(row)),
         ] {
             *sum += u64::from(value.unwrap_or(0));
             *known += u64::from(value.is_some());
         }
+        if let Some(claim) = claim(row).filter(|claim| claim.contradicted()) {
+            self.contradicted += 1;
+            self.contradiction.get_or_insert(claim);
+        }
         self.first_tokens += u64::from(row.first_token.is_some());
         self.stamped += u64::from(row.kernel);
-        self.one_token += u64::from(row.output == Some(row.pieces));
+        self.one_token += u64::from(tokens(row) == Some(row.pieces));
         self.unspanned += u64::from(delivery(row).spans_nothing());
         // That an answer ends with a token of its own is how answers end.
         self.silent += u64::from(row.hidden.between());
@@ -122,9 +140,11 @@ impl Totals {
 /// Tokens that each generated chunk of a request stands for, and which chunks without text are among them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Weight {
-    /// Not answered is NaN, answered without a count is 0.
+    /// Not answered is NaN, answered without a count that holds is 0.
     tokens: f32,
     hidden: Hidden,
+    /// What came contradicts the count, so the counts of its chunks are none either.
+    contradicted: bool,
 }
 
 /// The weight of each request, eight bytes each.
@@ -141,7 +161,7 @@ impl Weights {
         let span = most.checked_sub(least).map_or(0, |span| span.saturating_add(1));
         let dense = span <= rows.count().saturating_mul(16).saturating_add(4096);
         let mut weights = if dense {
-            let none = Weight { tokens: f32::NAN, hidden: Hidden::None };
+            let none = Weight { tokens: f32::NAN, hidden: Hidden::None, contradicted: false };
             Self::Dense(least, vec![none; usize::try_from(span).unwrap_or(0)])
         } else {
             Self::Sparse(HashMap::new())
@@ -150,11 +170,12 @@ impl Weights {
             if !row.status.answered() {
                 return;
             }
-            let tokens = match row.output {
+            let tokens = match tokens(row) {
                 Some(output) if row.pieces > 0 => (f64::from(output) / f64::from(row.pieces)) as f32,
                 _ => 0.0,
             };
-            let weight = Weight { tokens, hidden: row.hidden };
+            let contradicted = claim(row).is_some_and(Claim::contradicted);
+            let weight = Weight { tokens, hidden: row.hidden, contradicted };
             match &mut weights {
                 Self::Dense(first, list) => {
                     if let Some(place) = list.get_mut((row.index - *first) as usize) {
@@ -204,7 +225,7 @@ pub(super) fn chunks(
     let mut reader = stored.chunks()?;
     while let Some(block) = reader.next_block()? {
         let mut last = before.remove(&block.request);
-        let Some(Weight { tokens: weight, hidden }) = weights.of(block.request) else { continue };
+        let Some(Weight { tokens: weight, hidden, contradicted }) = weights.of(block.request) else { continue };
         for chunk in block.chunks.iter().filter(|chunk| chunk.kind.holds_tokens(hidden)) {
             if let Some(gap) = ms(Some(chunk.at), last) {
                 found.gaps.add(gap);
@@ -217,7 +238,7 @@ pub(super) fn chunks(
                 found.lag.add(f64::from(chunk.lag_ns) / 1e6);
             }
             if window.is_some_and(|window| window.holds(chunk.at)) {
-                if chunk.tokens > 0 {
+                if chunk.tokens > 0 && !contradicted {
                     found.counted = true;
                     found.in_window += f64::from(chunk.tokens);
                 } else {

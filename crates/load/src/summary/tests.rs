@@ -233,6 +233,40 @@ fn without_a_count_of_tokens_there_is_no_rate_of_them_and_no_gap_between_them() 
 }
 
 #[test]
+fn a_count_that_contradicts_what_came_is_named_and_makes_no_rate() {
+    let miscounted = |name: &str, output: u32, asked: u32| {
+        let answers = (0..2).map(|n| {
+            let (record, mut chunks) = answer(n, 0.0, &[10.0, 20.0, 30.0, 40.0, 50.0], Some(output));
+            chunks.iter_mut().for_each(|chunk| chunk.tokens = output.min(9) as u16);
+            let asked = Asked { osl: Some(asked), ..record.asked };
+            (Record { text_bytes: 20, asked, ..record }, chunks)
+        });
+        let facts = Facts { notes: vec!["something else comes first".into()], ..closed(2) };
+        count(name, facts, answers.collect()).summary
+    };
+    let cases = [("count-none", 0, 5), ("count-half", 2, 5), ("count-many", 50_000, 8)];
+    for (name, output, asked) in cases {
+        let summary = miscounted(name, output, asked);
+        assert_eq!((summary.completed, summary.contradicted, summary.short), (2, 2, 0), "{name}");
+        assert_eq!((summary.output_tokens, summary.output_throughput_tok_s, summary.token_source), (None, None, None));
+        assert_eq!(summary.steady.as_ref().unwrap().output_tokens, None, "{name}");
+        let of_tokens = [&summary.tpot_ms, &summary.itl_ms, &summary.decode_tok_s, &summary.e2e_tok_s];
+        for metric in of_tokens.into_iter().chain([&summary.tokens_per_chunk]) {
+            assert_eq!((metric.n, metric.mean), (0, None), "{name}");
+            assert!(metric.absent["all"].starts_with(super::count::CONTRADICTED), "{name}: {:?}", metric.absent);
+        }
+        // What needs no count is there, and what was reported is.
+        assert_eq!((summary.ttft_ms.n, summary.chunk_gap_ms.n), (2, 8), "{name}");
+        assert_eq!(summary.lengths.osl_reported_p50, Some(f64::from(output)));
+        let said = format!("in 2 of 2 answers (such as {output} tokens for 5 chunks with 20 bytes of text)");
+        assert!(brief(&summary, 400, false).contains(&said), "{:?}", summary.notes);
+        assert!(!summary.notes.iter().any(|note| note.contains("have no count")), "{:?}", summary.notes);
+    }
+    let fits = miscounted("count-fits", 5, 5);
+    assert_eq!((fits.contradicted, fits.output_tokens), (0, Some(10)));
+}
+
+#[test]
 fn chunks_that_were_made_one_by_one_and_came_together_are_said_to_be_bursts() {
     // Ten tokens of 20 ms: steadily, unevenly, all at once after a stall.
     let noted = |ends: &[f64]| {
