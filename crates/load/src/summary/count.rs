@@ -156,6 +156,7 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
         failed: totals.recorded - completed - cancelled,
         cancelled,
         short: totals.short,
+        longer: totals.longer,
         contradicted: totals.contradicted,
         http: stored.http.clone(),
         retry_after: stored.retry_after.clone(),
@@ -487,11 +488,13 @@ fn remarks(facts: &Facts, totals: &Totals, lengths: &LengthMedians, notes: &mut 
             totals.completed
         ));
     }
-    if totals.short > 0 {
-        notes.push(format!(
-            "{} of {} answers are shorter than asked for, but count in the latencies",
-            totals.short, totals.completed
-        ));
+    for (number, than) in [(totals.short, "shorter"), (totals.longer, "longer")] {
+        if number > 0 {
+            notes.push(format!(
+                "{number} of {} answers are {than} than asked for, but count in the latencies",
+                totals.completed
+            ));
+        }
     }
     if let Some((asked, reported)) = lengths.isl_asked_p50.zip(lengths.isl_reported_p50)
         && (reported / asked - 1.0).abs() * 100.0 > ISL_OFF_PCT

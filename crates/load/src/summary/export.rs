@@ -32,6 +32,7 @@ const PLAIN: &[&str] = &[
     "failed",
     "cancelled",
     "short",
+    "longer",
     "duration_s",
     "input_tokens",
     "output_tokens",
@@ -135,13 +136,18 @@ pub fn facts(loads: &[(String, Value)]) -> Vec<(&'static str, String)> {
     let pair = |one: &str, other: &str, between: &str| Some(format!("{}{between}{}", same(one)?, same(other)?));
     let total =
         |path: &str| loads.iter().map(|(_, load)| load.pointer(path).and_then(Value::as_u64).unwrap_or(0)).sum::<u64>();
-    let short = Some(total("/short")).filter(|short| *short > 0);
+    let answers = |path: &str| {
+        Some(total(path))
+            .filter(|number| *number > 0)
+            .map(|number| format!("{number} of {} answers", total("/completed")))
+    };
     [
         ("Model", same("model")),
         ("Server", pair("settings.engine", "settings.engine_version", " ").or_else(|| same("settings.engine"))),
         (ADDRESS, same("url")),
         ("Input / output tokens", pair("settings.isl", "settings.osl", " / ")),
-        ("Shorter than asked", short.map(|short| format!("{short} of {} answers", total("/completed")))),
+        ("Shorter than asked", answers("/short")),
+        ("Longer than asked", answers("/longer")),
         ("Measured with", pair("tool.name", "tool.version", " ")),
         ("Started", Some(cell(first, "started_utc"))),
     ]

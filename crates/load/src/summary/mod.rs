@@ -185,6 +185,8 @@ pub struct Summary {
     pub cancelled: u64,
     /// Of the completed, those with fewer tokens than exactly asked for.
     pub short: u64,
+    /// Of the completed, those with more tokens than asked for.
+    pub longer: u64,
     /// Of the completed, those whose count of output tokens what came contradicts. They are in no figure of tokens.
     pub contradicted: u64,
     /// Failed requests by kind.

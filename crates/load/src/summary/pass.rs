@@ -55,6 +55,8 @@ pub(super) struct Totals {
     pub recorded: u64,
     pub completed: u64,
     pub short: u64,
+    /// Answers with more tokens than were asked for, exactly or at most.
+    pub longer: u64,
     pub errors: BTreeMap<&'static str, u64>,
     pub resent: u64,
     pub first_sent: Option<Ns>,
@@ -109,6 +111,7 @@ impl Totals {
         }
         self.completed += 1;
         self.short += u64::from(row.status == Status::Short);
+        self.longer += u64::from(tokens(row).zip(row.osl).is_some_and(|(tokens, asked)| tokens > asked));
         most(&mut self.last_token, row.last_token);
         for (sum, known, value) in [
             (&mut self.input, &mut self.input_known, row.input),

@@ -233,6 +233,34 @@ fn without_a_count_of_tokens_there_is_no_rate_of_them_and_no_gap_between_them() 
 }
 
 #[test]
+fn answers_longer_than_asked_are_counted_and_said_as_shorter_ones_are() {
+    let of = |n: u64, tokens: u32, status: Status| {
+        let pieces: Vec<f64> = (1..=tokens).map(|k| 10.0 * f64::from(k)).collect();
+        let (record, chunks) = answer(n, 0.0, &pieces, Some(tokens));
+        (
+            Record {
+                text_bytes: u64::from(4 * tokens),
+                asked: Asked { osl: Some(4), ..record.asked },
+                status,
+                ..record
+            },
+            chunks,
+        )
+    };
+    let requests = vec![of(0, 8, Status::Ok), of(1, 8, Status::Ok), of(2, 4, Status::Ok), of(3, 2, Status::Short)];
+    let summary = count("longer", closed(4), requests).summary;
+    assert_eq!((summary.longer, summary.short, summary.contradicted), (2, 1, 0));
+    assert_eq!((summary.e2e_latency_ms.max, summary.output_tokens), (Some(80.0), Some(22)));
+    for wanted in ["shorter than asked for", "longer than asked for"] {
+        assert_eq!(summary.notes.iter().filter(|note| note.contains(wanted)).count(), 1, "{:?}", summary.notes);
+    }
+    let text = brief(&summary, 200, false);
+    assert!(text.contains("1 shorter than asked, 2 longer than asked"), "{text}");
+    let loads = [(String::new(), serde_json::to_value(&summary).unwrap())];
+    assert!(export::markdown(&loads).contains("Longer than asked: 2 of 4 answers"));
+}
+
+#[test]
 fn a_count_that_contradicts_what_came_is_named_and_makes_no_rate() {
     let miscounted = |name: &str, output: u32, asked: u32| {
         let answers = (0..2).map(|n| {

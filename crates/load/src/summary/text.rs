@@ -120,9 +120,11 @@ fn head(out: &mut String, summary: &Summary, width: usize, ink: Ink) {
     if let Some(seconds) = summary.duration_s {
         let _ = write!(words, " in {} s", figure(seconds));
     }
-    for (number, what) in
-        [(summary.short, "shorter than asked"), (summary.resent, "sent again after the connection broke")]
-    {
+    for (number, what) in [
+        (summary.short, "shorter than asked"),
+        (summary.longer, "longer than asked"),
+        (summary.resent, "sent again after the connection broke"),
+    ] {
         if number > 0 {
             let _ = write!(words, ", {} {what}", count(number));
         }
