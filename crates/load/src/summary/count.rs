@@ -35,7 +35,7 @@ const WHOLE_CHUNKS: u32 = 8;
 const WHOLE_SHARE: f64 = 0.05;
 
 /// Why figures of tokens are absent where the server's count cannot be that of the answers. A note with it is shown in any case.
-const CONTRADICTED: &str = "the server's count of output tokens contradicts what came";
+pub(super) const CONTRADICTED: &str = "the server's count of output tokens contradicts what came";
 
 /// The passes before any figure: when the load was, where it was steady, and what its chunks hold.
 struct Passed {
