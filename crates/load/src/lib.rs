@@ -19,6 +19,7 @@
 // Cargo builds this crate again in a clone that shares its target folder with another one (docs/design/0023).
 const _: Option<&str> = option_env!("SPARKBENCH_ROOT");
 
+mod again;
 pub(crate) mod build;
 pub mod calibrate;
 pub(crate) mod certificate;

@@ -18,6 +18,8 @@ pub struct Live {
     pub ended: u64,
     /// Requests in flight.
     pub in_flight: u64,
+    /// Of these, waiting to be sent again.
+    pub waiting: u64,
     /// Requests that failed.
     pub failed: u64,
     /// Mean TTFT of the last seconds, or so far where nothing was answered in them, ms.

@@ -287,6 +287,34 @@ impl Status {
     }
 }
 
+/// Why a request was sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResendCause {
+    /// Status 429.
+    TooMany,
+    /// Status 503.
+    Unavailable,
+    /// No connection came about.
+    NoConnection,
+    /// A kept connection ended without a byte of answer.
+    Broken,
+}
+
+impl ResendCause {
+    /// Each, by its place.
+    pub const ALL: [Self; 4] = [Self::TooMany, Self::Unavailable, Self::NoConnection, Self::Broken];
+
+    /// In the counts of a summary.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::TooMany => "status 429",
+            Self::Unavailable => "status 503",
+            Self::NoConnection => "no connection",
+            Self::Broken => "the connection broke",
+        }
+    }
+}
+
 /// Outcome of a request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Record {
@@ -360,6 +388,8 @@ pub struct Record {
     pub reused: bool,
     /// Times it was sent again: on a reused connection that the server had closed without a byte of answer, or by `--retries`.
     pub resent: u32,
+    /// The same by cause, in the order of [`ResendCause::ALL`].
+    pub resends: [u32; ResendCause::ALL.len()],
     /// How it ended.
     pub status: Status,
     /// Message of the server or the system about a failure: one line, bounded, secrets removed.

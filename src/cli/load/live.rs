@@ -115,6 +115,7 @@ fn line(live: &Live) -> String {
     });
     words.extend(live.tpot_ms.map(|ms| format!("TPOT {ms:.2} ms")));
     words.push(format!("{} in flight", live.in_flight));
+    words.extend((live.waiting > 0).then(|| format!("{} of them waiting to be sent again", live.waiting)));
     words.push(format!("{} failed", live.failed));
     if live.planned.is_some() {
         words.push(format!("{:.0} s", live.elapsed_s));
@@ -154,6 +155,12 @@ mod tests {
         assert!(line(&counted).contains("TTFT 52.1 ms, 802 tok/s, TPOT 9.98 ms"), "{}", line(&counted));
         let timed = Live { planned: None, planned_s: Some(60.0), name: String::new(), ..live.clone() };
         assert!(line(&timed).starts_with("120 ended, 12 of 60 s, about 48 s left, TTFT"), "{}", line(&timed));
+        let waiting = Live { waiting: 2, ..live.clone() };
+        assert!(
+            line(&waiting).contains("8 in flight, 2 of them waiting to be sent again, 0 failed"),
+            "{}",
+            line(&waiting)
+        );
         // Whichever bound comes first.
         let both = Live { planned_s: Some(15.0), ..live.clone() };
         assert!(line(&both).contains("about 3 s left"), "{}", line(&both));

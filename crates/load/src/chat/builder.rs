@@ -17,7 +17,7 @@ use super::frame::{Frame, Limits, push_message};
 use super::library::{Library, Script, UserTurn};
 use super::log::{self, ConversationHead, Ended, Request, Why};
 use super::texts::Texts;
-use crate::order::{Asked, Order, TurnPlace};
+use crate::order::{Asked, Order, Phase, TurnPlace};
 use crate::settings::Conversations;
 use sparkbench_host::net::{Ns, Waker};
 use sparkbench_text::error::Error;
@@ -275,6 +275,7 @@ impl TurnBuilder {
             let live_answer = answer.unwrap_or_default();
             let carried = if self.setup.chat.recorded_answers { live.said.recorded.take() } else { None };
             let words = carried.as_ref().unwrap_or(&live_answer);
+            self.figures.turns.without_text += u64::from(words.trim().is_empty() && ended.phase == Phase::Measured);
             push_message(&mut live.messages, "assistant", words);
             live.answered_to = live.messages.len();
             if self.setup.texts.exact() {

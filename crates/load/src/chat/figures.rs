@@ -87,6 +87,8 @@ pub struct TurnCounts {
     pub answered: u64,
     /// Of those, failed.
     pub failed: u64,
+    /// Of those that were answered, with an answer without visible text that the history holds as it is.
+    pub without_text: u64,
     /// Turns behind a failed one, never sent.
     pub not_sent: u64,
 }
@@ -175,6 +177,7 @@ impl Figures {
         own.measured += theirs.measured;
         own.answered += theirs.answered;
         own.failed += theirs.failed;
+        own.without_text += theirs.without_text;
         own.not_sent += theirs.not_sent;
         self.first_turn.join(&other.first_turn);
         self.later_turns.join(&other.later_turns);
@@ -188,6 +191,17 @@ impl Figures {
         self.clients.sort_by_key(|client| client.client);
         self.built_late_ms.join(&other.built_late_ms);
         self.answers_repaired += other.answers_repaired;
+    }
+
+    /// For the reader: answers that left nothing to carry over. A model that thinks may use up its tokens before it says anything.
+    pub fn empty_history(&self) -> Option<String> {
+        let TurnCounts { without_text, answered, .. } = self.turns;
+        (without_text > 0).then(|| {
+            format!(
+                "{without_text} of {answered} answers have no visible text, so the history holds empty assistant messages and the \
+                 conversations are not the planned ones. Give answers more tokens, or turn thinking off with --extra-body"
+            )
+        })
     }
 
     /// A turn ended.

@@ -415,6 +415,23 @@ fn what_the_end_of_the_load_cancels_has_not_failed() {
     assert_eq!((load.figures.conversations.cut, load.figures.conversations.failed), (1, 0));
 }
 
+/// Issue 34: a model whose thinking ate its tokens left empty messages in the history, and nobody was told.
+#[test]
+fn answers_without_text_are_counted_and_named_because_the_history_holds_them() {
+    let load = lead(&settings(made(1, 2)), &mut |sent: &Sent| {
+        let text = if sent.conversation == 0 { "" } else { "an answer" };
+        (Status::Ok, Some(text.into()), MS)
+    });
+    assert_eq!((load.figures.turns.answered, load.figures.turns.without_text), (6, 3));
+    assert_eq!((load.figures.conversations.done, load.figures.turns.failed), (2, 0));
+    let note = load.figures.empty_history().unwrap();
+    assert!(note.starts_with("3 of 6 answers have no visible text"), "{note}");
+    assert_eq!(lead(&settings(made(1, 1)), &mut plain).figures.empty_history(), None);
+    let mut joined = load.figures.clone();
+    joined.join(&load.figures);
+    assert_eq!(joined.turns.without_text, 6);
+}
+
 #[test]
 fn a_warm_up_step_sends_every_first_turn_before_anything_is_measured() {
     let chat = Conversations { warmup_step: true, max_active: Some(4), ..made(2, 6) };

@@ -7,7 +7,7 @@
 
 use super::error_text;
 use super::hidden::Unseen;
-use crate::order::{Chunk, ChunkKind, Order, Phase, Record, Sink, Status, Usage};
+use crate::order::{Chunk, ChunkKind, Order, Phase, Record, ResendCause, Sink, Status, Usage};
 use crate::wire::{Deltas, Event, EventStream, Fault, Response, ResponseHead, ResponsePart, ResponseProgress};
 use sparkbench_host::net::{Ns, Stamp};
 
@@ -105,8 +105,9 @@ impl Job {
     }
 
     /// As if nothing of an answer had come, to be sent again. What was sent first stays as it was.
-    pub(super) fn again(&mut self) {
-        let old = std::mem::take(&mut self.record);
+    pub(super) fn again(&mut self, cause: ResendCause) {
+        let mut old = std::mem::take(&mut self.record);
+        old.resends[cause as usize] += 1;
         self.record = Record {
             index: old.index,
             phase: old.phase,
@@ -117,6 +118,7 @@ impl Job {
             sent: old.sent,
             retry_after: old.retry_after,
             resent: old.resent + 1,
+            resends: old.resends,
             ..Record::default()
         };
         if let Some(text) = &mut self.text {
@@ -356,9 +358,13 @@ impl Job {
         self.record.done
     }
 
-    /// Whether the server asks to come again later.
-    pub(super) fn refused(&self) -> bool {
-        matches!(self.record.http, Some(429 | 503))
+    /// Whether the server asks to come again later, and how it says so.
+    pub(super) fn refused(&self) -> Option<ResendCause> {
+        match self.record.http {
+            Some(429) => Some(ResendCause::TooMany),
+            Some(503) => Some(ResendCause::Unavailable),
+            _ => None,
+        }
     }
 
     /// Whether the request was measured, for counts.

@@ -13,7 +13,7 @@ use super::error_text;
 use super::flight::stamp_now;
 use super::pool::{Conn, Link, Stage};
 use super::{Ends, Engine};
-use crate::order::Status;
+use crate::order::{ResendCause, Status};
 use crate::wire::{EventStream, Response};
 use sparkbench_host::net::tls::Fault;
 use sparkbench_host::net::{self, Interest, Ready, Stamp, Stream};
@@ -70,7 +70,9 @@ impl Engine {
     fn unconnected(&mut self, job: Option<Box<Job>>, status: Status, said: String, ends: &mut Ends<'_>) {
         match job {
             None => self.refused = Some((status, error_text::clean(&self.veil, &said))),
-            Some(job) if status == Status::Connect && job.retries > 0 => self.later(job),
+            Some(job) if status == Status::Connect && job.retries > 0 => {
+                self.later(job, ResendCause::NoConnection, ends)
+            }
             Some(job) => self.settle(job, &mut Vec::new(), status, Some(said), ends),
         }
     }
@@ -188,7 +190,7 @@ impl Engine {
             (Stage::Busy, Some(mut job)) => {
                 if job.record.first_byte.is_none() && conn.rested && !job.anew {
                     job.anew = true;
-                    job.again();
+                    job.again(ResendCause::Broken);
                     self.report.resent += 1;
                     self.lost_kept += 1;
                     self.launch(job, false, ends);

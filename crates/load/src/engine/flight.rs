@@ -8,7 +8,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::answer::{Job, Taken};
 use super::pool::{Link, Stage};
 use super::{Ends, Engine};
-use crate::order::{Chunk, Order, Status};
+use crate::again::ResendWait;
+use crate::order::{Chunk, Order, ResendCause, Status};
 use crate::wire::request_head;
 use sparkbench_host::net::{self, Ns, Ready, Received, Stamp};
 
@@ -18,10 +19,8 @@ const MANNERS: Ns = 1_000_000_000;
 const LOST_KEPT: u64 = 2;
 /// ... if it was at least one in this many.
 const FICKLE: u64 = 4;
-/// Longest wait that `Retry-After` is believed, seconds.
-const RETRY_AFTER_MAX: u64 = 60;
-/// Wait before a request is sent again where the server says nothing, ns. It doubles.
-const RETRY_WAIT: Ns = 250_000_000;
+/// Shortest wait before a request is sent again that is told while it lasts, ns.
+const WAIT_TOLD: Ns = 1_000_000_000;
 /// Times of ended answers that wait for the request which takes their place.
 const PLACES_MAX: usize = 1 << 17;
 
@@ -217,8 +216,8 @@ impl Engine {
                 self.connect(None, ends);
             }
         }
-        if job.refused() && job.retries > 0 {
-            self.later(job);
+        if let Some(cause) = job.refused().filter(|_| job.retries > 0) {
+            self.later(job, cause, ends);
             return;
         }
         self.settle(job, &mut chunks, Status::Ok, None, ends);
@@ -240,14 +239,19 @@ impl Engine {
     }
 
     /// Sends a request again after a while.
-    pub(super) fn later(&mut self, mut job: Box<Job>) {
-        let asked: Option<u64> = job.record.retry_after.as_deref().and_then(|text| text.trim().parse().ok());
+    pub(super) fn later(&mut self, mut job: Box<Job>, cause: ResendCause, ends: &Ends<'_>) {
         job.retries -= 1;
-        job.again();
-        let tries = job.record.resent.min(8);
-        let wait = asked.map_or(RETRY_WAIT << tries >> 1, |seconds| seconds.min(RETRY_AFTER_MAX) * 1_000_000_000);
+        job.again(cause);
+        // Nobody asked for a wait where there was no answer.
+        let asked = job.record.retry_after.as_deref().filter(|_| cause != ResendCause::NoConnection);
+        let wait = ResendWait::before(job.record.resent, asked, self.options.timeout);
+        if wait.ns >= WAIT_TOLD && wait.ns > self.longest_wait {
+            self.longest_wait = wait.ns;
+            let what = format!("a request failed ({}), and the server is asked again {}", cause.word(), wait.words());
+            ends.control.progress.tell(what);
+        }
         self.report.resent += 1;
-        self.delayed.insert((net::now().saturating_add(wait), job.record.index), job);
+        self.delayed.insert((net::now().saturating_add(wait.ns), job.record.index), job);
     }
 
     /// Sees to everything whose moment has come.
@@ -309,6 +313,7 @@ impl Engine {
         let progress = &ends.control.progress;
         progress.sent.store(self.sent, Relaxed);
         progress.in_flight.store(self.in_flight, Relaxed);
+        progress.waiting.store(self.delayed.len() as u64, Relaxed);
         progress.pieces.store(self.pieces, Relaxed);
         progress.text_bytes.store(self.text_bytes, Relaxed);
     }

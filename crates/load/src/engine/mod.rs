@@ -106,6 +106,8 @@ pub struct Engine {
     scratch: Vec<u8>,
     deadlines: BTreeSet<(Ns, u64)>,
     delayed: BTreeMap<(Ns, u64), Box<Job>>,
+    /// The longest wait before a sending that was told so far, ns.
+    longest_wait: Ns,
     /// When answers of a closed loop ended whose places are not taken again yet.
     places: VecDeque<Ns>,
     in_flight: u64,
@@ -182,6 +184,7 @@ impl Engine {
             scratch: Vec::new(),
             deadlines: BTreeSet::new(),
             delayed: BTreeMap::new(),
+            longest_wait: 0,
             places: VecDeque::new(),
             in_flight: 0,
             gather: Gather::new(net::now()),

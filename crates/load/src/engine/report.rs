@@ -3,8 +3,8 @@
 //! In:  moments and counts from the loop.  Out: [`EngineReport`] at the end, [`Progress`] while it runs.
 //! Not here: whether the client was the limit (see `load::certificate`), the requests themselves (see `load::order::Record`).
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hdrhistogram::Histogram;
 
@@ -26,13 +26,15 @@ pub struct Control {
     pub progress: Arc<Progress>,
 }
 
-/// Counts for a live view. All but `in_flight` and `others` are of measured requests alone.
+/// Counts for a live view. All but `in_flight`, `waiting` and `others` are of measured requests alone.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// Requests sent.
     pub sent: AtomicU64,
     /// Requests sent and not ended, of every phase.
     pub in_flight: AtomicU64,
+    /// Of these, waiting to be sent again.
+    pub waiting: AtomicU64,
     /// Ended with an answer, [`Status::Short`] with them.
     pub ok: AtomicU64,
     /// Ended without, but for the cancelled ones.
@@ -52,9 +54,21 @@ pub struct Progress {
     pub ttft: Sum,
     /// Time per output token.
     pub tpot: Sum,
+    /// News that nobody has heard yet.
+    news: Mutex<Option<String>>,
 }
 
 impl Progress {
+    /// Something that whoever watches is to hear. The latest wins.
+    pub(super) fn tell(&self, what: String) {
+        *self.news.lock().unwrap_or_else(PoisonError::into_inner) = Some(what);
+    }
+
+    /// What was told since the last time.
+    pub(crate) fn heard(&self) -> Option<String> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
     pub(super) fn ended(&self, record: &Record) {
         if record.phase != Phase::Measured {
             self.others.fetch_add(1, Relaxed);

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 
 use super::*;
-use crate::order::{Asked, Chunk, ChunkKind, Doubt, Hidden, Order, Phase, Record};
+use crate::order::{Asked, Chunk, ChunkKind, Doubt, Hidden, Order, Phase, Record, ResendCause};
 use sparkbench_host::net::Stamp;
 
 /// Sends what a source gives, until it has no more.
@@ -398,6 +398,7 @@ fn a_request_that_met_a_connection_just_closed_is_sent_anew_once_and_says_so() {
     let (records, _, report, _) = load_with(&server.url, &options(), queue(2, 1));
     assert_eq!(records[1].status, Status::Ok);
     assert_eq!((records[1].resent, records[1].reused, report.resent, report.opened), (1, false, 1, 2));
+    assert_eq!(by_cause(&records[1]), [(ResendCause::Broken, 1)]);
     assert!(records[1].sent < records[1].connected, "the moment it was first sent stays");
     // On a new connection the same is a failure.
     let (record, _) = one(vec![Request]);
@@ -584,6 +585,27 @@ fn connections_opened_ahead_are_there_before_the_first_order() {
     let (records, _, report, _) = load_with(&server.url, &ahead, queue(3, 3));
     assert!(records.iter().all(|record| record.status == Status::Ok && record.connected.is_none() && !record.reused));
     assert_eq!((report.opened, report.in_flight_peak), (3, 3));
+}
+
+/// Times that a request was sent again, by cause.
+fn by_cause(record: &Record) -> Vec<(ResendCause, u32)> {
+    ResendCause::ALL.into_iter().zip(record.resends).filter(|(_, times)| *times > 0).collect()
+}
+
+/// Issue 34: a request that was refused counted as one whose connection broke.
+#[test]
+fn what_a_request_was_sent_again_for_is_counted_by_cause() {
+    let refusal = |status: &str| {
+        let head = format!("HTTP/1.1 {status}\r\nretry-after: 0\r\ncontent-length: 4\r\n\r\nbusy");
+        [Request, Send(head.into_bytes())]
+    };
+    let script = [refusal("429 Slow"), refusal("503 Busy"), refusal("429 Slow")].concat();
+    let server = Server::start(vec![[script, vec![Request, Send(chunked(&good())), Hold]].concat()]);
+    let (records, ..) = load_with(&server.url, &Options { retries: 3, ..options() }, queue(1, 1));
+    assert_eq!((records[0].status, records[0].resent), (Status::Ok, 3));
+    assert_eq!(by_cause(&records[0]), [(ResendCause::TooMany, 2), (ResendCause::Unavailable, 1)]);
+    let (records, ..) = load_with("http://127.0.0.1:1", &Options { retries: 1, ..options() }, queue(1, 1));
+    assert_eq!((records[0].status, by_cause(&records[0])), (Status::Connect, vec![(ResendCause::NoConnection, 1)]));
 }
 
 #[test]

@@ -63,6 +63,7 @@ pub(super) struct Heartbeat {
     planned: Option<u64>,
     ended: u64,
     in_flight: u64,
+    waiting: u64,
     failed: u64,
     pieces_s: f64,
     tokens_s: Option<f64>,
@@ -70,8 +71,8 @@ pub(super) struct Heartbeat {
 
 impl Heartbeat {
     pub(super) fn of(live: &Live) -> Self {
-        let Live { planned, ended, in_flight, failed, pieces_s, tokens_s, .. } = *live;
-        Self { planned, ended, in_flight, failed, pieces_s, tokens_s }
+        let Live { planned, ended, in_flight, waiting, failed, pieces_s, tokens_s, .. } = *live;
+        Self { planned, ended, in_flight, waiting, failed, pieces_s, tokens_s }
     }
 
     /// With what another rank sees.
@@ -80,6 +81,7 @@ impl Heartbeat {
             planned: live.planned.map(|planned| planned + self.planned.unwrap_or(0)),
             ended: live.ended + self.ended,
             in_flight: live.in_flight + self.in_flight,
+            waiting: live.waiting + self.waiting,
             failed: live.failed + self.failed,
             pieces_s: live.pieces_s + self.pieces_s,
             tokens_s: live.tokens_s.map(|rate| rate + self.tokens_s.unwrap_or(0.0)),

@@ -66,6 +66,12 @@ pub struct Tally {
     pub chunks: u64,
     /// [`Stored::before`].
     pub before: (u64, u64),
+    /// [`Stored::before_failed`].
+    pub before_failed: u64,
+    /// [`Stored::before_said`].
+    pub before_said: BTreeMap<String, u64>,
+    /// [`Stored::resent_after`].
+    pub resent_after: BTreeMap<String, u64>,
     /// [`Stored::retry_after`].
     pub retry_after: BTreeMap<String, u64>,
     /// [`Stored::said`].
@@ -83,6 +89,9 @@ impl Tally {
             requests: stored.requests,
             chunks: stored.chunks,
             before: stored.before,
+            before_failed: stored.before_failed,
+            before_said: stored.before_said.clone(),
+            resent_after: stored.resent_after.clone(),
             retry_after: stored.retry_after.clone(),
             said: stored.said.clone(),
             http: stored.http.clone(),
@@ -96,6 +105,9 @@ impl Tally {
         stored.chunks += self.chunks;
         stored.before.0 += self.before.0;
         stored.before.1 += self.before.1;
+        stored.before_failed += self.before_failed;
+        add(&mut stored.before_said, &self.before_said);
+        add(&mut stored.resent_after, &self.resent_after);
         add(&mut stored.retry_after, &self.retry_after);
         add(&mut stored.said, &self.said);
         add(&mut stored.http, &self.http);

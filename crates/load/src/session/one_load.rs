@@ -14,6 +14,7 @@ use super::view::View;
 use super::{Session, seconds, shown_settings};
 use crate::calibrate::Calibration;
 use crate::certificate::{self, Evidence, STALL_MS};
+use crate::chat::Figures;
 use crate::engine::{Control, Engine, EngineReport, Options};
 use crate::ranks::{RankReport, Whole};
 use crate::server::cache::PromiseOutcome;
@@ -161,6 +162,7 @@ impl Session<'_> {
         }
         summary.notes.extend(kept_cache(settings, &scraped, summary.completed, summary.input_tokens));
         summary.notes.extend(preempted(&scraped));
+        summary.notes.extend(summary.conversations.as_ref().and_then(Figures::empty_history));
         summary.notes.extend(fed.audit);
         if let Some(failure) = &failure {
             summary.valid = false;
@@ -266,6 +268,7 @@ impl Session<'_> {
                     // A pause ends at once from here on, and the engine needs a moment.
                     std::thread::sleep(Duration::from_millis(5));
                 }
+                control.progress.heard().iter().for_each(|news| self.watcher.say(news));
                 let mut live = view.look(&control.progress, false);
                 if let Some(ranks) = &self.ranks {
                     if live_is_due(&mut told) {

@@ -63,6 +63,7 @@ impl<'a> View<'a> {
             planned_s: self.settings.duration_s,
             ended: progress.ok.load(Relaxed) + failed + progress.others.load(Relaxed),
             in_flight: progress.in_flight.load(Relaxed),
+            waiting: progress.waiting.load(Relaxed),
             failed,
             ttft_ms: ttft.map(|ns| ns / 1e6),
             tpot_ms: progress.tpot.mean().map(|ns| ns / 1e6),

@@ -264,6 +264,12 @@ pub struct Stored {
     pub chunk_bytes: u64,
     /// Requests before the measured part: all, and those answered.
     pub before: (u64, u64),
+    /// Of those, failed.
+    pub before_failed: u64,
+    /// What the server or the system said of these failures, and how often. The first few different ones.
+    pub before_said: std::collections::BTreeMap<String, u64>,
+    /// Times that requests of the measured part were sent again, by [`ResendCause::word`](crate::order::ResendCause::word).
+    pub resent_after: std::collections::BTreeMap<String, u64>,
     /// Times that the engine had to wait because writing was behind.
     pub waits: u64,
     /// How long in all, seconds.

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use super::chunks::{self, END, Encoder, header};
 use super::{BLOCK, Batch, Ended, Part, Rows, Stored, line};
-use crate::order::{Chunk, Phase};
+use crate::order::{Chunk, Phase, ResendCause, Status};
 use sparkbench_host::net::Ns;
 use sparkbench_text::error::Error;
 
@@ -56,6 +56,9 @@ struct Tally {
     chunks: u64,
     chunk_bytes: u64,
     before: (u64, u64),
+    before_failed: u64,
+    before_said: BTreeMap<String, u64>,
+    resent_after: BTreeMap<String, u64>,
     retry_after: BTreeMap<String, u64>,
     said: BTreeMap<String, u64>,
     http: BTreeMap<u16, u64>,
@@ -188,6 +191,9 @@ impl StoreWriter {
         self.tally.requests += 1;
         if record.phase == Phase::Measured {
             self.rows.push(record, ended.at)?;
+            for (cause, times) in ResendCause::ALL.iter().zip(record.resends).filter(|(_, times)| *times > 0) {
+                *self.tally.resent_after.entry(cause.word().to_owned()).or_default() += u64::from(times);
+            }
             count(&mut self.tally.retry_after, record.retry_after.as_deref());
             count(&mut self.tally.said, record.error.as_deref());
             count(&mut self.tally.models, record.model.as_deref());
@@ -197,6 +203,11 @@ impl StoreWriter {
         } else {
             self.tally.before.0 += 1;
             self.tally.before.1 += u64::from(record.status.answered());
+            // What the end of the load cut off has not failed.
+            if !record.status.answered() && !matches!(record.status, Status::Cancelled | Status::NotSent) {
+                self.tally.before_failed += 1;
+                count(&mut self.tally.before_said, record.error.as_deref().or(Some(record.status.word())));
+            }
         }
         if let Some(file) = &mut self.requests {
             let wire = line::wire(record, self.origin, ended.at);
@@ -240,6 +251,9 @@ impl StoreWriter {
             chunks: tally.chunks,
             chunk_bytes: tally.chunk_bytes + END.len() as u64,
             before: tally.before,
+            before_failed: tally.before_failed,
+            before_said: tally.before_said,
+            resent_after: tally.resent_after,
             waits: 0,
             waited_s: 0.0,
             longest_wait_s: 0.0,

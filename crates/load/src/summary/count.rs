@@ -16,7 +16,7 @@ use super::unseen;
 use super::window::{Flight, Window};
 use super::{
     Before, Counted, ERRORS_MAX, Facts, Goal, Goodput, ISL_OFF_PCT, LengthMedians, Metric, ONE_TOKEN_SHARE, SCHEMA,
-    Steady, Summary, TokenSource, Tool, UNJUDGED_MAX,
+    Steady, Summary, TokenSource, Tool, UNJUDGED_MAX, WarmupFailures,
 };
 use crate::certificate::{ClientCertificate, Lags};
 use crate::store::{RequestRow, Rows, Stored};
@@ -105,6 +105,7 @@ impl Reasons {
 
 /// See the module.
 pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error> {
+    let warmup_failed = WarmupFailures::of(stored);
     let Passed { totals, span, flight, kernel_clock, chunks, steady, open: seen_open } = Passed::over(&facts, stored)?;
     let reasons = Reasons::of(&totals);
     let Reasons { nothing, no_tokens, no_further, .. } = reasons;
@@ -132,6 +133,7 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
     let lengths = lengths(rows)?;
     remarks(&facts, &totals, &lengths, &mut notes);
     let offered = rate(totals.intended, totals.first_intended.zip(totals.last_intended));
+    loud.extend(warmup_failed.as_ref().map(|failed| failed.sentence(stored.before.0)));
     // First of all, because readers who compare rates read no further.
     let off = facts.asked_rate.zip(offered).and_then(|(asked, drawn)| open::drawn_off(asked, drawn, totals.intended));
     loud.splice(0..0, off);
@@ -162,6 +164,8 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
         retry_after: stored.retry_after.clone(),
         said: stored.said.clone(),
         resent: totals.resent,
+        resent_after: stored.resent_after.clone(),
+        warmup_failed,
         before: (stored.before.0 > 0).then_some(Before { requests: stored.before.0, completed: stored.before.1 }),
         duration_s: seconds,
         input_tokens: input,

@@ -59,6 +59,9 @@ pub const ONE_TOKEN_SHARE: f64 = 0.95;
 /// not of what is good.
 pub const UNJUDGED_MAX: f64 = 0.5;
 
+/// Different reasons of failed warm-up requests that a note quotes, the most frequent ones.
+const REASONS_SAID: usize = 3;
+
 /// Who counted the output tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -202,9 +205,15 @@ pub struct Summary {
     pub said: BTreeMap<String, u64>,
     /// Requests that were sent again.
     pub resent: u64,
+    /// How often requests were sent again, by cause. A request may be sent again several times.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub resent_after: BTreeMap<String, u64>,
     /// Requests before the measured part, and those of them that were answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<Before>,
+    /// Of the requests before the measured part, those that failed. Left out without any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warmup_failed: Option<WarmupFailures>,
     /// From the first send to the last generated piece, seconds.
     pub duration_s: Option<f64>,
     /// Of answered requests.
@@ -304,6 +313,32 @@ pub struct Before {
     pub requests: u64,
     /// Answered.
     pub completed: u64,
+}
+
+/// Requests before the measured part that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WarmupFailures {
+    /// All.
+    pub count: u64,
+    /// What the server or the system said of them, with counts. Only the first few different ones.
+    pub reasons: BTreeMap<String, u64>,
+}
+
+impl WarmupFailures {
+    /// Of what was stored.
+    fn of(stored: &Stored) -> Option<Self> {
+        (stored.before_failed > 0).then(|| Self { count: stored.before_failed, reasons: stored.before_said.clone() })
+    }
+
+    /// `5 of 5 warm-up requests failed (5 x "status 500: out of memory"), so nothing was warmed up`
+    fn sentence(&self, of: u64) -> String {
+        let mut often: Vec<(&String, &u64)> = self.reasons.iter().collect();
+        often.sort_by(|one, other| other.1.cmp(one.1));
+        let said: Vec<String> =
+            often.iter().take(REASONS_SAID).map(|(words, number)| format!("{number} x \"{words}\"")).collect();
+        let effect = if self.count < of { "the warm-up was not whole" } else { "nothing was warmed up" };
+        format!("{} of {of} warm-up requests failed ({}), so {effect}", self.count, said.join(", "))
+    }
 }
 
 /// The window of full load.
@@ -419,6 +454,7 @@ impl Summary {
             }
         };
         [&mut self.models_seen, &mut self.retry_after, &mut self.said].into_iter().for_each(keys);
+        self.warmup_failed.iter_mut().for_each(|failed| keys(&mut failed.reasons));
         self.url = veil.text(&self.url);
         self.model.iter_mut().for_each(|model| *model = veil.text(model));
         veil.json(&mut self.settings);

@@ -627,3 +627,59 @@ fn what_was_said_of_failures_stands_behind_their_kinds() {
     let wanted = "errors: http 5, 3 x \"status 500: out of memory\", 2 x \"status 503: loading\"";
     assert!(text.contains(wanted), "{text}");
 }
+
+/// Issue 34: five of five failed, and neither a note nor the JSON said so.
+#[test]
+fn failed_warm_up_requests_are_counted_and_stand_in_the_first_note() {
+    let warm = |index, error: Option<&str>| {
+        let (record, chunks) = match error {
+            Some(said) => {
+                (Record { error: Some(said.to_owned()), ..failed(index, -50.0, -40.0, Status::Http).0 }, Vec::new())
+            }
+            None => answer(index, -50.0, &[-40.0], Some(1)),
+        };
+        (Record { phase: Phase::Warmup, ..record }, chunks)
+    };
+    let load = |name: &str, warm_up: Vec<(Record, Vec<Chunk>)>| {
+        let facts = Facts { notes: vec!["another note".into()], ..closed(1) };
+        count(name, facts, warm_up.into_iter().chain([answer(0, 0.0, &[10.0, 20.0], Some(2))]).collect()).summary
+    };
+    let said = "status 500: CUDA graph capture failed";
+    let all = load("warm-all", (1..6).map(|index| warm(index, Some(said))).collect());
+    assert_eq!(
+        all.warmup_failed,
+        Some(WarmupFailures { count: 5, reasons: [(said.to_owned(), 5)].into_iter().collect() })
+    );
+    let note =
+        "5 of 5 warm-up requests failed (5 x \"status 500: CUDA graph capture failed\"), so nothing was warmed up";
+    assert_eq!(all.notes[0], note);
+    let shown = brief(&all, 300, false);
+    assert!(shown.contains(note) && shown.contains("before it 5 for warm-up, of which 5 failed"), "{shown}");
+    assert!(all.valid && all.failed == 0 && all.errors.is_empty(), "the measured part has its own counts");
+    let some = load("warm-some", vec![warm(1, None), warm(2, Some(said))]);
+    assert!(some.notes[0].starts_with("1 of 2 warm-up requests failed"), "{:?}", some.notes);
+    assert!(some.notes[0].ends_with("so the warm-up was not whole"), "{:?}", some.notes);
+    let none = load("warm-none", vec![warm(1, None)]);
+    assert_eq!((none.warmup_failed.as_ref(), none.notes.len()), (None, 1));
+    assert!(!none.json().contains("warmup_failed"));
+}
+
+#[test]
+fn requests_that_were_sent_again_stand_with_their_causes() {
+    let again = |index: u64, resends: [u32; 4]| {
+        let (record, chunks) = answer(index, index as f64 * 50.0, &[index as f64 * 50.0 + 10.0], Some(1));
+        (Record { resent: resends.iter().sum(), resends, ..record }, chunks)
+    };
+    let load = |name: &str, requests| count(name, closed(1), requests).summary;
+    let summary = load("resent", vec![again(0, [2, 1, 0, 0]), again(1, [1, 0, 0, 0]), again(2, [0; 4])]);
+    assert_eq!(summary.resent, 2);
+    assert_eq!(
+        summary.resent_after.iter().map(|(cause, times)| (cause.as_str(), *times)).collect::<Vec<_>>(),
+        [("status 429", 3), ("status 503", 1)]
+    );
+    let shown = text(&summary, 200, false);
+    assert!(shown.contains(", 2 sent again (status 429: 3, status 503: 1)"), "{shown}");
+    assert!(!shown.contains("broke"), "{shown}");
+    let shown = text(&load("resent-broken", vec![again(0, [0, 0, 0, 1])]), 200, false);
+    assert!(shown.contains(", 1 sent again (the connection broke: 1)"), "{shown}");
+}

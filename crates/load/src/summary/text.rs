@@ -120,17 +120,24 @@ fn head(out: &mut String, summary: &Summary, width: usize, ink: Ink) {
     if let Some(seconds) = summary.duration_s {
         let _ = write!(words, " in {} s", figure(seconds));
     }
-    for (number, what) in [
-        (summary.short, "shorter than asked"),
-        (summary.longer, "longer than asked"),
-        (summary.resent, "sent again after the connection broke"),
-    ] {
+    for (number, what) in [(summary.short, "shorter than asked"), (summary.longer, "longer than asked")] {
         if number > 0 {
             let _ = write!(words, ", {} {what}", count(number));
         }
     }
+    if summary.resent > 0 {
+        let _ = write!(words, ", {} sent again", count(summary.resent));
+        let causes: Vec<String> =
+            summary.resent_after.iter().map(|(cause, times)| format!("{cause}: {}", count(*times))).collect();
+        if !causes.is_empty() {
+            let _ = write!(words, " ({})", causes.join(", "));
+        }
+    }
     if let Some(before) = summary.before {
         let _ = write!(words, ", before it {} for warm-up", count(before.requests));
+    }
+    if let Some(failed) = &summary.warmup_failed {
+        let _ = write!(words, ", of which {} failed", count(failed.count));
     }
     said(out, "", str::to_owned, &words, width);
     if !summary.valid {
@@ -267,6 +274,9 @@ fn turns(out: &mut String, summary: &Summary, width: usize, ink: Ink) {
     }
     if figures.turns.not_sent > 0 {
         let _ = write!(text, ", {} turns after a failed one not sent", count(figures.turns.not_sent));
+    }
+    if figures.turns.without_text > 0 {
+        let _ = write!(text, ", {} answers without text", count(figures.turns.without_text));
     }
     let means: Vec<String> = figures
         .by_turn
