@@ -40,6 +40,7 @@ fn summary(ending: &Ending) -> Value {
 #[test]
 fn every_shape_of_stream_is_reported_as_what_it_is() {
     let folder = Folder::new("load-shapes");
+    folder.put("prompts.jsonl", "{\"prompt\": \"say something\"}\n".repeat(4));
     for shape in SHAPES {
         let settings = Settings { shape, ttft_ns: 2_000_000, itl_ns: 200_000, tokens: 8, ..Settings::default() };
         let running = mock::start(settings).unwrap();
@@ -47,12 +48,19 @@ fn every_shape_of_stream_is_reported_as_what_it_is() {
         // Only what never answers is to run into the limit, however busy the machine.
         let limit = if shape.expect.status == "timeout" { "1" } else { "500" };
         let more = ["--model", "mock", "--exact", "min-tokens", "--timeout", limit];
-        let ending = load(&folder, &url(&running), &more);
+        let answered = matches!(shape.expect.status, "ok" | "short");
+        // Where nobody answers, the question for the length of a prompt would end the load. Prompts of a file are sent as they are.
+        let ending = if answered {
+            load(&folder, &url(&running), &more)
+        } else {
+            let shared = ["load", "--json", "-", "--osl", "8", "--requests", "4", "--concurrency", "4"];
+            let prompts = ["--prompts", "prompts.jsonl", "--url", &url(&running)];
+            run_in(folder.path(), &[&shared[..], &prompts, &more].concat(), &[])
+        };
         let found = summary(&ending);
         let at = |pointer: &str| found.pointer(pointer).cloned().unwrap_or(Value::Null);
         let number = |pointer: &str| at(pointer).as_u64();
         let (name, expect) = (shape.name, shape.expect);
-        let answered = matches!(expect.status, "ok" | "short");
         let counts = (number("/completed"), number("/failed"));
         let wanted = if answered { (Some(REQUESTS), Some(0)) } else { (Some(0), Some(REQUESTS)) };
         assert_eq!(counts, wanted, "{name}: {found:#}\n{}", ending.err);
@@ -80,6 +88,25 @@ fn every_shape_of_stream_is_reported_as_what_it_is() {
         }
         running.stop().unwrap();
     }
+}
+
+/// Issue 34: a server that was busy counted as one that honours no exact length, and the load asked for another workload. The members of
+/// the user's own are in these questions too: they choose the shape here.
+#[test]
+fn a_question_before_the_load_that_is_refused_for_now_ends_it_and_changes_nothing() {
+    let folder = Folder::new("load-refused-question");
+    let running = mock::start(Settings::default()).unwrap();
+    for shape in ["http-429", "http-503"] {
+        let body = format!("{{\"mock\":{{\"shape\":\"{shape}\"}}}}");
+        for (exact, question) in
+            [("auto", "for an answer of an exact length once"), ("off", "how many tokens a prompt has once")]
+        {
+            let ending = load(&folder, &url(&running), &["--extra-body", &body, "--exact", exact]).expect(4);
+            ending.complains(&[question, &shape.replace("http-", "status "), "--retries"]);
+            assert!(!ending.out.contains("completed"), "no load was made: {}", ending.out);
+        }
+    }
+    running.stop().unwrap();
 }
 
 #[test]

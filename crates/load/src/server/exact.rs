@@ -10,6 +10,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::settings::{Endpoint, Exact};
+use sparkbench_host::web::HttpAnswer;
 use sparkbench_text::error::Error;
 
 /// Requested tokens: more than the expected word, few enough to cost nothing.
@@ -64,37 +65,39 @@ pub(crate) fn question(endpoint: Endpoint, model: &str) -> Value {
     }
 }
 
-/// Tries the ways one after the other. `post` sends a body and gives the answer's JSON. A status that is not 200 is an error of its.
-pub(crate) fn probe(body: &Value, post: &dyn Fn(&Value) -> Result<Value, Error>) -> Probed {
-    let mut tries = vec![attempt(Exact::Off, body, post)];
+/// Tries the ways one after the other. `post` sends a body and gives the answer. A refusal is an answer too.
+///
+/// # Errors
+/// When there was no answer: it decides what is sent, and nothing follows from none.
+pub(crate) fn probe(body: &Value, post: &dyn Fn(Value) -> Result<HttpAnswer, Error>) -> Result<Probed, Error> {
+    let mut tries = vec![attempt(Exact::Off, body, post)?];
     let stops = tries.first().and_then(|control| control.output).is_some_and(|count| count < u64::from(TOKENS));
     for way in [Exact::MinTokens, Exact::MinNewTokens, Exact::IgnoreEos] {
-        let tried = attempt(way, body, post);
+        let tried = attempt(way, body, post)?;
         let kept = tried.output == Some(u64::from(TOKENS));
         tries.push(tried);
         if kept {
-            return Probed { way, proven: stops, tries };
+            return Ok(Probed { way, proven: stops, tries });
         }
     }
-    Probed { way: Exact::Off, proven: false, tries }
+    Ok(Probed { way: Exact::Off, proven: false, tries })
 }
 
-fn attempt(way: Exact, body: &Value, post: &dyn Fn(&Value) -> Result<Value, Error>) -> Try {
+fn attempt(way: Exact, body: &Value, post: &dyn Fn(Value) -> Result<HttpAnswer, Error>) -> Result<Try, Error> {
     let mut body = body.clone();
     if let Some(map) = body.as_object_mut() {
         map.insert("max_tokens".to_owned(), TOKENS.into());
         map.extend(members(way, TOKENS));
     }
-    match post(&body) {
-        Err(error) => Try { way, output: None, words: format!("refused: {}", error.what) },
-        Ok(answer) => {
-            let output = answer.pointer("/usage/completion_tokens").and_then(Value::as_u64);
-            let words = match output {
-                None => "answered without a count of its tokens".to_owned(),
-                Some(count) if count == u64::from(TOKENS) => format!("{count} tokens, as asked"),
-                Some(count) => format!("{count} tokens instead of {TOKENS}"),
-            };
-            Try { way, output, words }
-        }
-    }
+    let answer = post(body)?;
+    let Some(json) = answer.json().filter(|_| answer.ok()) else {
+        return Ok(Try { way, output: None, words: format!("refused: {}", answer.gist()) });
+    };
+    let output = json.pointer("/usage/completion_tokens").and_then(Value::as_u64);
+    let words = match output {
+        None => "answered without a count of its tokens".to_owned(),
+        Some(count) if count == u64::from(TOKENS) => format!("{count} tokens, as asked"),
+        Some(count) => format!("{count} tokens instead of {TOKENS}"),
+    };
+    Ok(Try { way, output, words })
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::cache::PromiseOutcome;
 use super::*;
 use crate::settings::{Cache, Endpoint, Exact};
-use sparkbench_host::web::Tls;
+use sparkbench_host::web::{HttpAnswer, Tls};
 use sparkbench_testing::{Folder, LIMIT};
 
 /// Path to status and body.
@@ -170,34 +170,36 @@ fn engines_are_named_by_their_own_words_and_never_guessed() {
 
 #[test]
 fn tokens_are_counted_in_the_shape_that_the_server_takes() {
+    let found = |server: &Stage| {
+        Tokenize::find(&server.web, "m", LIMIT, &|body| server.web.post_json("/tokenize", body, LIMIT)).unwrap()
+    };
     let vllm = stage(&[("/tokenize", 200, r#"{"count":3,"max_model_len":4096,"tokens":[1,2,3]}"#)]);
-    let counter = Tokenize::find(&vllm.web, "m", LIMIT).unwrap();
+    let counter = found(&vllm).unwrap();
     assert_eq!(counter.count("a b c").unwrap(), 3);
     assert!(vllm.asked.lock().unwrap().last().unwrap().contains(r#""prompt":"a b c""#));
     // llama-server does not know `prompt` and counts nothing of it.
     let llama = stage(&[("/tokenize", 200, r#"{"tokens":[]}"#)]);
-    assert!(Tokenize::find(&llama.web, "m", LIMIT).is_none());
+    assert!(found(&llama).is_none());
     assert!(llama.asked.lock().unwrap().last().unwrap().contains("\"content\""));
     llama.set("/tokenize", 200, r#"{"tokens":[15339,1917]}"#);
-    assert_eq!(Tokenize::find(&llama.web, "m", LIMIT).unwrap().count("hello world").unwrap(), 2);
-    assert!(Tokenize::find(&stage(&[]).web, "m", LIMIT).is_none());
+    assert_eq!(found(&llama).unwrap().count("hello world").unwrap(), 2);
+    assert!(found(&stage(&[])).is_none());
     vllm.set("/tokenize", 500, r#"{"error":"out of order"}"#);
     assert!(counter.count("a").unwrap_err().what.contains("status 500: out of order"));
 }
 
+fn answer(status: u16, body: &serde_json::Value) -> HttpAnswer {
+    HttpAnswer { status, body: body.to_string().into_bytes(), ..HttpAnswer::default() }
+}
+
 /// Answers by the members of the body: `honours` are those that count, `refuses` those that are no members at all.
-fn model(
-    honours: &[&str],
-    refuses: &[&str],
-    natural: u64,
-    body: &serde_json::Value,
-) -> Result<serde_json::Value, Error> {
+fn model(honours: &[&str], refuses: &[&str], natural: u64, body: &serde_json::Value) -> HttpAnswer {
     if let Some(name) = refuses.iter().find(|name| body.get(**name).is_some()) {
-        return Err(Error::new(Kind::Workload, format!("status 400: {name}: extra inputs are not permitted")));
+        return answer(400, &json!({"message": format!("{name}: extra inputs are not permitted")}));
     }
     let asked = body["max_tokens"].as_u64().unwrap();
     let kept = honours.iter().all(|name| body.get(*name).is_some()) && !honours.is_empty();
-    Ok(json!({"usage": {"completion_tokens": if kept { asked } else { natural.min(asked) }}}))
+    answer(200, &json!({"usage": {"completion_tokens": if kept { asked } else { natural.min(asked) }}}))
 }
 
 #[test]
@@ -212,15 +214,17 @@ fn the_first_way_that_is_taken_and_kept_asks_for_exact_lengths() {
         (&[], &["ignore_eos"], 2, Exact::Off, false),
         (&[], &[], 99, Exact::MinTokens, false),
     ] {
-        let found = exact::probe(&body, &|body| model(honours, refuses, natural, body));
+        let found = exact::probe(&body, &|body| Ok(model(honours, refuses, natural, &body))).unwrap();
         assert_eq!((found.way, found.proven), (way, proven), "{found:?}");
         assert_eq!(found.tries[0].way, Exact::Off);
         assert!(found.tries.iter().all(|tried| !tried.words.is_empty()));
     }
-    let silent = exact::probe(&body, &|_| Ok(json!({"choices": []})));
+    let silent = exact::probe(&body, &|_| Ok(answer(200, &json!({"choices": []})))).unwrap();
     assert_eq!((silent.way, silent.tries.len()), (Exact::Off, 4));
     assert!(silent.tries[0].words.contains("without a count"));
     assert_eq!(exact::question(Endpoint::Completions, "m")["stream"], false);
+    let none = exact::probe(&body, &|_| Err(Error::new(Kind::Workload, "status 429")));
+    assert_eq!(none.unwrap_err().what, "status 429", "no answer is no answer to the question");
 }
 
 fn vllm(queries: u32, hits: u32, preemptions: u32) -> prometheus::Snapshot {

@@ -9,8 +9,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use sparkbench_host::web::Web;
+use sparkbench_host::web::{HttpAnswer, Web};
 use sparkbench_text::error::{Error, Kind};
+
+/// Where it is asked.
+pub(crate) const ROUTE: &str = "/tokenize";
 
 /// Words that every tokenizer makes tokens of.
 const TRIAL: &str = "hello world";
@@ -35,11 +38,23 @@ pub struct Tokenize {
 
 impl Tokenize {
     /// Finds out whether a server counts tokens, and how it wants to be asked. Nothing when it does not.
-    pub fn find(web: &Web, model: &str, limit: Duration) -> Option<Self> {
-        [Shape::Prompt, Shape::Content].into_iter().find_map(|shape| {
+    /// `post` sends a body to [`ROUTE`]. A refusal is an answer.
+    ///
+    /// # Errors
+    /// Errors of `post`.
+    pub(crate) fn find(
+        web: &Web,
+        model: &str,
+        limit: Duration,
+        post: &dyn Fn(&Value) -> Result<HttpAnswer, Error>,
+    ) -> Result<Option<Self>, Error> {
+        for shape in [Shape::Prompt, Shape::Content] {
             let found = Self { web: web.clone(), model: model.to_owned(), shape, limit };
-            found.count(TRIAL).is_ok_and(|count| count > 0).then_some(found)
-        })
+            if found.counted(&post(&found.question(TRIAL))?).is_ok_and(|count| count > 0) {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
     }
 
     /// Tokens of a text, none of them special.
@@ -47,11 +62,17 @@ impl Tokenize {
     /// # Errors
     /// When the server does not answer as it did before.
     pub fn count(&self, text: &str) -> Result<u64, Error> {
-        let body = match self.shape {
+        self.counted(&self.web.post_json(ROUTE, &self.question(text), self.limit)?)
+    }
+
+    fn question(&self, text: &str) -> Value {
+        match self.shape {
             Shape::Prompt => json!({"model": self.model, "prompt": text, "add_special_tokens": false}),
             Shape::Content => json!({"content": text, "add_special": false}),
-        };
-        let answer = self.web.post_json("/tokenize", &body, self.limit)?;
+        }
+    }
+
+    fn counted(&self, answer: &HttpAnswer) -> Result<u64, Error> {
         let counted = answer.json().filter(|_| answer.ok()).and_then(|json| {
             let listed = json.get("tokens").and_then(Value::as_array).map(|tokens| tokens.len() as u64);
             json.get("count").and_then(Value::as_u64).or(listed)

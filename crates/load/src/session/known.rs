@@ -6,21 +6,17 @@
 //! Each answer is used unchanged or not at all. A server that lists no models is still measured when the model was named. One that states no
 //! limit gets none. One that honours no exact length gets `max_tokens` alone, and the summary says so.
 
-use std::time::Duration;
-
 use super::Watcher;
+use super::question::Questioner;
 use crate::server::exact::{self, Probed};
-use crate::server::{self, Identity, Served, Tokenize};
+use crate::server::{self, Identity, Served, Tokenize, tokens};
 use crate::settings::{Exact, Settings, Word};
 use crate::target::Target;
 use sparkbench_archive::mask::Veil;
 use sparkbench_host::Host;
 use sparkbench_host::net::tls::Trust;
 use sparkbench_host::web::{Tls, Web};
-use sparkbench_text::error::{Error, Kind};
-
-/// Time limit of a probe, unless that of a request is shorter. The first request after the start of an engine compiles and warms up.
-const PROBE: Duration = Duration::from_secs(120);
+use sparkbench_text::error::Error;
 
 /// See the module.
 #[derive(Debug, Clone)]
@@ -76,14 +72,24 @@ impl Known {
             (asked, _) => server::choose(&models, asked.as_deref())?.clone(),
         };
         let identity = server::identify(&web, &models, server::LIMIT);
-        let exact = (settings.exact == Exact::Auto).then(|| probe(&web, settings, &model.id));
+        let questioner = Questioner { host, settings, veil, watcher };
+        let exact = (settings.exact == Exact::Auto).then(|| probe(&questioner, &web, &model.id)).transpose()?;
         if let Some(probed) = exact.as_ref().filter(|probed| probed.way == Exact::Off) {
             let tried: Vec<String> =
                 probed.tries.iter().map(|tried| format!("{}: {}", tried.way.word(), tried.words)).collect();
             notes.push(format!("no exact output length is honoured ({}). Answers may be shorter", tried.join("; ")));
         }
         notes.iter_mut().for_each(|note| *note = veil.said(note));
-        let tokenize = Tokenize::find(&web, &model.id, server::LIMIT);
+        // A route without an answer is none, and one that is refused for now may be one.
+        let post = |body: &serde_json::Value| {
+            questioner.ask("to count tokens (/tokenize)", &|| {
+                Ok(web.post_json(tokens::ROUTE, body, server::LIMIT).unwrap_or_default())
+            })
+        };
+        let tokenize = match settings.tokenizer {
+            Some(_) => None,
+            None => Tokenize::find(&web, &model.id, server::LIMIT, &post)?,
+        };
         let known = Self {
             web,
             headers,
@@ -125,14 +131,14 @@ impl Known {
     }
 }
 
-fn probe(web: &Web, settings: &Settings, model: &str) -> Probed {
-    let limit = PROBE.min(Duration::try_from_secs_f64(settings.timeout_s).unwrap_or(PROBE));
-    let post = |body: &serde_json::Value| {
-        let answer = web.post_json(settings.endpoint.path(), body, limit)?;
-        let said = || Error::new(Kind::Workload, answer.gist());
-        if answer.ok() { answer.json().ok_or_else(said) } else { Err(said()) }
+fn probe(questioner: &Questioner<'_>, web: &Web, model: &str) -> Result<Probed, Error> {
+    let endpoint = questioner.settings.endpoint;
+    let post = |body| {
+        let body = questioner.body(body);
+        questioner
+            .ask("for an answer of an exact length", &|| web.post_json(endpoint.path(), &body, questioner.limit()))
     };
-    exact::probe(&exact::question(settings.endpoint, model), &post)
+    exact::probe(&exact::question(endpoint, model), &post)
 }
 
 /// Headers of every request: what the user gave, and the key where one is named.

@@ -3,12 +3,11 @@
 //! In:  [`Session`], [`Settings`].  Out: a [`Recipe`] for the plan, [`Texts`] for conversations, and a sentence that names the counter.
 //! Not here: counting (see `tokens`), the text (see `plan`).
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use serde_json::json;
+use std::sync::Arc;
 
 use super::Session;
+use super::question::Questioner;
 use crate::chat::{CountedText, Estimate, Texts};
 use crate::plan::{Plan, Purpose, Text, TextWriter};
 use crate::settings::{Endpoint, Settings, Work};
@@ -16,8 +15,6 @@ use crate::tokens::{Counter, Gauge, Local, Origin, Recipe, Server, Words};
 use sparkbench_stats::random::Stream;
 use sparkbench_text::error::{Error, Kind};
 
-/// Time limit of a probe, unless that of a request is shorter.
-const PROBE: Duration = Duration::from_secs(120);
 /// Times that a made text is corrected.
 const ROUNDS: u32 = 4;
 
@@ -37,7 +34,7 @@ pub(super) fn recipe(session: &Session<'_>, settings: &Settings, plan: &Plan) ->
         return Ok((recipe.clone(), words(recipe)));
     }
     let gauge =
-        Gauge::take(TextWriter::new(settings.seed, settings.nonce), &mut |text| Ok(asked(session, settings, text)))?;
+        Gauge::take(TextWriter::new(settings.seed, settings.nonce), &mut |text| asked(session, settings, text))?;
     let counter = counter(session, settings)?;
     let recipe = Recipe::new(counter, gauge.as_ref())?;
     let sentence = words(&recipe);
@@ -96,17 +93,24 @@ fn counter(session: &Session<'_>, settings: &Settings) -> Result<Arc<dyn Counter
     Ok(Arc::new(Server(count)))
 }
 
-/// `prompt_tokens` of a request of one token. Nothing where the server does not answer or does not count.
-fn asked(session: &Session<'_>, settings: &Settings, text: &str) -> Option<u32> {
+/// `prompt_tokens` of a request of one token. Nothing where the server refuses it or does not count.
+///
+/// # Errors
+/// When there is no answer: the lengths of all prompts depend on it.
+fn asked(session: &Session<'_>, settings: &Settings, text: &str) -> Result<Option<u32>, Error> {
     let mut body = json!({ "model": session.known.model.id, "stream": false, "temperature": 0, "max_tokens": 1 });
     match settings.endpoint {
         Endpoint::Chat => body["messages"] = json!([{ "role": "user", "content": text }]),
         Endpoint::Completions => body["prompt"] = json!(text),
     }
-    let limit = PROBE.min(Duration::try_from_secs_f64(settings.timeout_s).unwrap_or(PROBE));
-    let answer = session.known.web.post_json(settings.endpoint.path(), &body, limit).ok()?;
-    let tokens = answer.json().filter(|_| answer.ok())?.pointer("/usage/prompt_tokens")?.as_u64()?;
-    u32::try_from(tokens).ok()
+    let veil = session.secrets_of(settings).veil();
+    let questioner = Questioner { host: session.host.as_ref(), settings, veil: &veil, watcher: session.watcher };
+    let body = questioner.body(body);
+    let answer = questioner.ask("how many tokens a prompt has", &|| {
+        session.known.web.post_json(settings.endpoint.path(), &body, questioner.limit())
+    })?;
+    let tokens = answer.json().filter(|_| answer.ok()).and_then(|json| json.pointer("/usage/prompt_tokens")?.as_u64());
+    Ok(tokens.and_then(|tokens| u32::try_from(tokens).ok()))
 }
 
 fn words(recipe: &Recipe) -> String {

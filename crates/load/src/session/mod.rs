@@ -13,6 +13,7 @@ mod known;
 mod lengths;
 mod one_load;
 pub mod passes;
+mod question;
 mod recount;
 pub mod search;
 mod shown_settings;
