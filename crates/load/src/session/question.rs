@@ -107,9 +107,8 @@ const fn busy(status: u16) -> bool {
 
 fn failed(what: &str, times: u32, error: &Error) -> Error {
     let how_often = if times == 1 { "once".to_owned() } else { format!("{times} times") };
-    Error::new(Kind::Workload, format!("the server was asked {what} {how_often} and did not answer: {}", error.what)).hint(
-        "wait until the server is ready and less busy, or ask more often with --retries N (retries in a suite). A guess would be another workload",
-    )
+    Error::new(Kind::Workload, format!("the server was asked {what} {how_often} and did not answer: {}", error.what))
+        .hint("wait until the server is ready and less busy, or ask more often with --retries N (retries in a suite)")
 }
 
 #[cfg(test)]
