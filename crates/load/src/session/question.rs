@@ -76,16 +76,23 @@ impl Questioner<'_> {
     pub(super) fn ask(&self, what: &str, send: &dyn Fn() -> Result<HttpAnswer, Error>) -> Result<HttpAnswer, Error> {
         let timeout = (self.settings.timeout_s * 1e9) as u64;
         let mut times = 0;
+        let mut anew = false;
         loop {
-            times += 1;
             let began = self.host.monotonic();
+            let in_time = || self.host.monotonic().saturating_sub(began) < self.limit();
             let (error, retry_after) = match send() {
                 Ok(answer) if !busy(answer.status) => return Ok(answer),
                 Ok(answer) => (Error::new(Kind::Workload, answer.gist()), answer.retry_after),
+                // As of a request: it may have met a kept connection that the server had closed, and is sent once more.
+                Err(_) if !anew && in_time() => {
+                    anew = true;
+                    continue;
+                }
                 Err(error) => (error, None),
             };
+            times += 1;
             // As of a request: what ran into its time limit is not sent again.
-            let in_time = retry_after.is_some() || self.host.monotonic().saturating_sub(began) < self.limit();
+            let in_time = retry_after.is_some() || in_time();
             if times > self.settings.retries || !in_time || self.host.interrupted() {
                 return Err(failed(what, times, &error));
             }
@@ -176,8 +183,14 @@ mod tests {
             let (answer, times, ..) = asked(&settings(3, 600.0), vec![busy(status)]);
             assert_eq!((answer.unwrap(), times), (status, 1));
         }
-        let (answer, times, ..) = asked(&settings(1, 600.0), vec![Err("the connection is refused"), busy(200)]);
+        // The first of them may have met a kept connection that the server had closed.
+        let closed = || Err("the connection was closed before an answer came");
+        let (answer, times, ..) = asked(&settings(0, 600.0), vec![closed(), busy(200)]);
         assert_eq!((answer.unwrap(), times), (200, 2));
+        let (answer, times, ..) = asked(&settings(1, 600.0), vec![closed(), closed(), busy(200)]);
+        assert_eq!((answer.unwrap(), times), (200, 3));
+        let (answer, times, ..) = asked(&settings(0, 600.0), vec![closed(), closed()]);
+        assert_eq!((answer.unwrap_err().kind.exit_code(), times), (4, 2));
     }
 
     #[test]
