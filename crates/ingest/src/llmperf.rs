@@ -9,7 +9,7 @@
 
 use super::at::At;
 use super::sheet::{self, Scale, Sheet};
-use super::{About, Format, Head, Outline, Parsed, PartialRun, SourceFile, json};
+use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json};
 use sparkbench_model::Instant;
 use sparkbench_text::error::Error;
 
@@ -70,7 +70,10 @@ impl Format for LlmPerf {
     }
 
     fn sniff(&self, head: &Head<'_>) -> bool {
-        head.object().is_some_and(|outline| outline.has(SIGNS) || first(outline).is_some_and(|inner| inner.has(SIGNS)))
+        head.object().is_some_and(|outline| {
+            let first = outline.keys().first().and_then(|key| outline.get(key));
+            outline.has(SIGNS) || first.is_some_and(|inner| inner.has(SIGNS))
+        })
     }
 
     fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
@@ -92,11 +95,6 @@ impl Format for LlmPerf {
         sheet::records(partials, &mut parsed);
         Ok(parsed)
     }
-}
-
-/// The value of the first key.
-fn first<'t>(outline: &Outline<'t>) -> Option<&Outline<'t>> {
-    outline.get(outline.keys().first()?)
 }
 
 fn is_summary(at: &At<'_>) -> bool {
