@@ -32,10 +32,11 @@ use super::talk::Talk;
 use sparkbench_archive::shown;
 use sparkbench_host::Host;
 use sparkbench_host::machine::Machine;
-use sparkbench_load::secrets;
+use sparkbench_load::engine::WITHOUT_STREAM_OPTIONS;
 use sparkbench_load::session::Session;
 use sparkbench_load::session::search::Searched;
-use sparkbench_load::summary;
+use sparkbench_load::target::Target;
+use sparkbench_load::{secrets, server, summary};
 use sparkbench_text::error::{Error, Kind};
 
 /// Measure a server with an OpenAI-compatible API: TTFT, TPOT, latency, throughput, and whether the client was the limit
@@ -108,6 +109,11 @@ fn begin(args: &Load, plan: &plan::Loads, host: &Arc<dyn Host>, talk: &Talk) -> 
     for path in args.outputs.files().into_iter().filter(|path| path.exists()) {
         talk.say(&format!("'{}' exists and will be replaced", shown(path)));
     }
+    if let Some(limit) = args.load.wait {
+        let target = Target::parse(&args.load.url)?.with_path(plan.settings.path.as_deref())?;
+        let web = sparkbench_load::session::web(host.as_ref(), &target, &plan.settings)?;
+        server::wait(&web, host.as_ref(), limit, &|line| talk.say(line))?;
+    }
     let Some(place) = place else { return load(args, plan, host, talk) };
     let ranks = ranks::meet(&place, &args.load, host, talk)?;
     if !ranks.is_head() {
@@ -164,7 +170,9 @@ fn report(
     match loaded.iter().map(|loaded| &loaded.summary).find(|summary| summary.completed == 0) {
         Some(none) if !plan.seeks_limits() => {
             let kinds: Vec<String> = none.errors.iter().map(|(kind, count)| format!("{kind}: {count}")).collect();
-            Err(Error::new(Kind::Workload, "no request was answered").detail(kinds.join(", ")))
+            let error = Error::new(Kind::Workload, "no request was answered").detail(kinds.join(", "));
+            let unknown = none.said.keys().any(|said| said.contains(WITHOUT_STREAM_OPTIONS));
+            Err(if unknown { error.hint(format!("add {WITHOUT_STREAM_OPTIONS}")) } else { error })
         }
         _ => Ok(()),
     }

@@ -607,6 +607,28 @@ fn host_and_port_are_address_enough() {
 }
 
 #[test]
+fn an_address_of_a_route_is_used_as_it_is_with_its_query() {
+    let folder = Folder::new("load-route");
+    let running = mock::start(Settings::default()).unwrap();
+    let server = url(&running);
+    let ending =
+        load(&folder, &format!("{server}/v1/completions?version=1&key=hidden-7391"), &["--wait", "--seed", "7"]);
+    let found = summary(&ending);
+    assert_eq!(found["settings"]["endpoint"], "completions");
+    assert_eq!(found["url"], server);
+    assert!(!format!("{}{}", ending.out, ending.err).contains("hidden-7391"), "{}", ending.err);
+    assert!(ending.err.contains("/v1/completions, endpoint completions"), "{}", ending.err);
+    ending.expect(0);
+    let own = load(&folder, &server, &["--path", "/v1/completions"]);
+    assert_eq!(summary(&own)["settings"]["endpoint"], "completions");
+    own.expect(0);
+    let other = load(&folder, &format!("{server}/v1/completions"), &["--endpoint", "chat"]);
+    other.expect(2).complains(&["/completions", "--endpoint completions"]);
+    load(&folder, &format!("{server}/v1/embeddings"), &[]).expect(2).complains(&["/embeddings"]);
+    running.stop().unwrap();
+}
+
+#[test]
 fn an_archived_load_is_a_campaign_that_verifies_and_says_what_the_summary_says() {
     let folder = Folder::new("load-archive");
     let running = mock::start(Settings { ttft_ns: 2_000_000, itl_ns: 500_000, ..Settings::default() }).unwrap();

@@ -18,7 +18,7 @@ use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body};
 
 use super::net::tls::untrusted;
-use sparkbench_text::address::{Address, from_percent};
+use sparkbench_text::address::{Address, ApiPlace, from_percent};
 use sparkbench_text::error::{Error, Kind};
 use sparkbench_text::escape::{base64, shown};
 use sparkbench_text::excerpt::excerpt;
@@ -94,21 +94,25 @@ impl HttpAnswer {
 #[derive(Debug, Clone)]
 pub struct Web {
     agent: Agent,
-    base: String,
+    /// Scheme, host and port.
+    origin: String,
+    place: ApiPlace,
+    /// Goes with every question. It may hold a key and is never printed.
+    query: Option<String>,
     headers: Vec<(String, String)>,
+    authorized: bool,
 }
 
 impl Web {
     /// Looks at the address and at the certificates. Nothing is sent.
     ///
-    /// - `base`: `http://` or `https://`, host, port. A path below which the API lies may follow. A closing `/v1` is taken off, since
-    ///   every path here brings its own.
+    /// - `address`: `http://` or `https://`, host, port. A path may follow, which is read as [`ApiPlace`] says, and a query.
     /// - `headers`: sent with each question, e.g. `Authorization`. Never printed.
     ///
     /// # Errors
     /// When the address is invalid, or the certificates cannot be read.
-    pub fn new(base: &str, headers: &[(String, String)], tls: &Tls) -> Result<Self, Error> {
-        let (base, login) = address(base)?;
+    pub fn new(address: &str, headers: &[(String, String)], tls: &Tls) -> Result<Self, Error> {
+        let Typed { origin, place, query, login } = read(address)?;
         let mut headers = headers.to_vec();
         if let Some(login) = login
             && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
@@ -121,23 +125,46 @@ impl Web {
             .max_redirects_will_error(false)
             .proxy(None)
             .user_agent(concat!("sparkbench/", env!("CARGO_PKG_VERSION")));
-        if base.starts_with("https:") {
+        if origin.starts_with("https:") {
             config = config.tls_config(trust(tls)?);
         }
-        Ok(Self { agent: config.build().new_agent(), base, headers })
+        let authorized = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        Ok(Self { agent: config.build().new_agent(), origin, place, query, headers, authorized })
+    }
+
+    /// The same server with its API at another place.
+    #[must_use]
+    pub fn at(&self, place: ApiPlace) -> Self {
+        Self { place, ..self.clone() }
+    }
+
+    /// The same server, where a header other than `Authorization` has the key.
+    #[must_use]
+    pub fn with_key(self, authorized: bool) -> Self {
+        Self { authorized: self.authorized || authorized, ..self }
+    }
+
+    /// Where its API lies.
+    pub fn place(&self) -> &ApiPlace {
+        &self.place
     }
 
     /// Whether every question carries a key or a login.
     pub fn authorized(&self) -> bool {
-        self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
+        self.authorized
     }
 
-    /// The address without its secrets.
-    pub fn base(&self) -> &str {
-        &self.base
+    /// The address of the server without its secrets, with the path of its API where it is not the usual one.
+    pub fn base(&self) -> String {
+        format!("{}{}", self.origin, self.place.shown())
     }
 
-    /// Asks. `path` begins with `/`, `limit` holds for the whole exchange.
+    /// The address that is asked for `path`, without its secrets.
+    pub fn asked(&self, path: &str) -> String {
+        format!("{}{}", self.origin, self.place.path(path))
+    }
+
+    /// Asks. `path` begins with `/`, `limit` holds for the whole exchange. `/v1/` in front stands for the API, wherever it lies.
     ///
     /// # Errors
     /// When no answer came. An answer of any status is an answer.
@@ -164,7 +191,11 @@ impl Web {
     }
 
     fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.base)
+        let asked = self.asked(path);
+        match &self.query {
+            Some(query) => format!("{asked}{}{query}", if asked.contains('?') { '&' } else { '?' }),
+            None => asked,
+        }
     }
 
     fn answer(
@@ -196,7 +227,7 @@ impl Web {
 
     /// The failure in words, and its remedy.
     fn explain(&self, path: &str, limit: Duration, error: ureq::Error) -> Error {
-        let url = self.url(path);
+        let url = self.asked(path);
         let (why, hint) = match &error {
             ureq::Error::Timeout(_) => (
                 format!("no answer within {} s", limit.as_secs_f64()),
@@ -232,7 +263,7 @@ fn io_words(error: &io::Error) -> (String, &'static str) {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => (
             "the connection is refused".to_owned(),
-            "start the server, or check host and port (a container may not publish its port)",
+            "start the server, or check host and port (a container may not publish its port). A load waits for it with --wait",
         ),
         io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe => (
             "the connection was closed before an answer came".to_owned(),
@@ -277,8 +308,16 @@ fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(QUOTED).collect()
 }
 
-/// The address without name and password, and these two.
-fn address(text: &str) -> Result<(String, Option<String>), Error> {
+/// An address in its parts.
+#[derive(Debug, PartialEq, Eq)]
+struct Typed {
+    origin: String,
+    place: ApiPlace,
+    query: Option<String>,
+    login: Option<String>,
+}
+
+fn read(text: &str) -> Result<Typed, Error> {
     let wrong = |why: &str| {
         Error::usage(format!("'{}' is not an address of a server: {why}", plain(&bare(text))))
             .hint("write it like http://localhost:8000")
@@ -286,21 +325,22 @@ fn address(text: &str) -> Result<(String, Option<String>), Error> {
     let parts = Address::split(text.trim());
     let scheme = parts.scheme.map(str::to_ascii_lowercase).filter(|scheme| scheme == "http" || scheme == "https");
     let scheme = scheme.ok_or_else(|| wrong("it does not begin with http:// or https://"))?;
-    if parts.query.is_some() || parts.fragment.is_some() {
-        return Err(wrong("a query or a fragment has no place in it"));
+    if parts.fragment.is_some() {
+        return Err(wrong("a fragment has no place in it"));
     }
     let host = parts.place;
     if host.is_empty() || host.starts_with(':') || host.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return Err(wrong("it names no host"));
     }
-    let path = parts.path.trim_end_matches('/');
-    let path = path.strip_suffix("/v1").unwrap_or(path);
-    let base = format!("{scheme}://{host}{path}");
-    if base.parse::<ureq::http::Uri>().is_err() {
-        return Err(wrong("host, port or path cannot be read"));
+    let origin = format!("{scheme}://{host}");
+    let query = parts.query.filter(|query| !query.is_empty()).map(str::to_owned);
+    let asked = query.as_ref().map_or_else(String::new, |query| format!("?{query}"));
+    let whole = format!("{origin}{}{asked}", parts.path);
+    if whole.parse::<ureq::http::Uri>().is_err() {
+        return Err(wrong("host, port, path or query cannot be read"));
     }
     let login = parts.login.map(|login| String::from_utf8_lossy(&from_percent(login)).into_owned());
-    Ok((base, login))
+    Ok(Typed { origin, place: ApiPlace::of(parts.path), query, login })
 }
 
 /// An address without name, password and query, for messages about it.

@@ -75,6 +75,9 @@ pub fn read(keys: &mut Reader<'_>, folder: &Path) -> Vec<Planned> {
         keys.fault("extra_body", format!("cannot be measured: {why}"), "leave that member out");
         return Vec::new();
     }
+    if settings.api_key_header.is_some() && settings.api_key_env.is_none() {
+        keys.fault("api_key_header", "needs a key", "add api_key_env = \"NAME\", the variable that holds it");
+    }
     let (Some(shapes), Some(work)) = (shapes, work) else { return Vec::new() };
     let shapes = match &work {
         Work::Conversations(chat) => vec![(String::new(), clients(keys, &shapes, chat.clients))],

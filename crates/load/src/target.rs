@@ -1,25 +1,24 @@
 //! The address of a server: checked, with its credentials taken out.
 //!
-//! In:  a URL.  Out: [`Target`]: host, port, path of each route, the header that its credentials become.
+//! In:  a URL.  Out: [`Target`]: host, port, path of each route, the query, the header that its credentials become.
 //! Not here: whether anyone answers there (see `engine`), names and addresses (see `host::net::resolve`).
 //!
 //! A person may give the address of the server, of its API, or of one route. `h:8000`, `http://h:8000`, `http://h:8000/v1` and
-//! `http://h:8000/v1/chat/completions` all mean the same server. What comes before `/v1` is kept (`https://h/base/v1`). Credentials in the
-//! address become a header and are printed nowhere: neither by `Debug` nor by [`Target::shown`], nor in an error.
+//! `http://h:8000/v1/chat/completions` all mean the same server. What comes before `/v1` is kept (`https://h/base/v1`). A route is taken as it
+//! is, whatever comes before it (`https://h/api/v3/chat/completions`), and decides which API is used. A query goes with every request.
+//! Credentials in the address become a header. They are printed nowhere, and neither is the query: not by `Debug`, not by
+//! [`Target::shown`], not in an error.
 
 use std::fmt;
 use std::net::Ipv6Addr;
 
-use super::settings::Endpoint;
-use sparkbench_text::address::{Address, from_percent};
+use super::settings::{Endpoint, Word};
+use sparkbench_text::address::{Address, ApiPlace, from_percent};
 use sparkbench_text::error::Error;
 use sparkbench_text::escape::base64;
 
 /// Longest address that is read.
 const LENGTH_MAX: usize = 4096;
-
-/// Endings of a path that still mean the server: our own routes.
-const ROUTES: &[&str] = &["/v1/chat/completions", "/v1/completions", "/v1/models", "/v1"];
 
 /// A server.
 #[derive(Clone, PartialEq, Eq)]
@@ -27,14 +26,19 @@ pub struct Target {
     tls: bool,
     host: String,
     port: u16,
-    path: String,
+    place: ApiPlace,
+    /// The API of the route that the address or `--path` names.
+    endpoint: Option<Endpoint>,
+    /// Path of the route, where it is one of the user's own: below that of the server.
+    own: Option<String>,
+    query: Option<String>,
     authorization: Option<String>,
     secrets: Vec<String>,
 }
 
-/// Whether the part before the first slash ends with a port.
+/// Whether the part before the path ends with a port.
 fn names_a_port(typed: &str) -> bool {
-    let place = typed.split('/').next().unwrap_or_default();
+    let place = typed.split(['/', '?', '#']).next().unwrap_or_default();
     place.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
 }
 
@@ -42,7 +46,7 @@ impl Target {
     /// Reads an address.
     ///
     /// # Errors
-    /// Another scheme than http and https, no host, a bad port, a query, a fragment, control characters, spaces.
+    /// Another scheme than http and https, no host, a bad port, a fragment, control characters, spaces, a route that no load can use.
     pub fn parse(url: &str) -> Result<Self, Error> {
         let typed = url.trim();
         let fault = |what: &str, hint: &str| Error::usage(format!("{what}: '{}'", masked(typed))).hint(hint);
@@ -67,7 +71,7 @@ impl Target {
             // Host and port are enough, as on the command lines of the servers.
             None if names_a_port(typed) => "http",
             None => {
-                let bare = typed.rsplit('@').next().unwrap_or_default();
+                let bare = typed.split(['?', '#']).next().unwrap_or_default().rsplit('@').next().unwrap_or_default();
                 return Err(fault(
                     "the address has neither a scheme nor a port",
                     &format!("write it as --url http://{bare}"),
@@ -87,12 +91,6 @@ impl Target {
         if parts.fragment.is_some() {
             return Err(fault("the address has a fragment, which is never sent", "leave out the part from '#' on"));
         }
-        if parts.query.is_some() {
-            return Err(fault(
-                "the address has a query",
-                "leave out the part from '?' on. Give a key with --api-key-env, and headers with --header",
-            ));
-        }
         let (host, port) =
             host_and_port(parts.place, if tls { 443 } else { 80 }).map_err(|(what, hint)| fault(what, hint))?;
         let (authorization, secrets) = match parts.login.map(basic) {
@@ -105,10 +103,62 @@ impl Target {
             }
             None => (None, Vec::new()),
         };
-        if !parts.path.is_ascii() {
+        if !parts.path.is_ascii() || parts.query.is_some_and(|query| !query.is_ascii()) {
             return Err(fault("the path of the address has characters beyond ASCII", "write them as %XX"));
         }
-        Ok(Self { tls, host, port, path: base_path(parts.path), authorization, secrets })
+        let place = ApiPlace::of(parts.path);
+        let endpoint = place.route.map(named).transpose()?;
+        let query = parts.query.filter(|query| !query.is_empty()).map(str::to_owned);
+        Ok(Self { tls, host, port, place, endpoint, own: None, query, authorization, secrets })
+    }
+
+    /// The same server with a route of the user's own, below the path of the server.
+    ///
+    /// # Errors
+    /// When it is no path, or a route that no load can use.
+    pub fn with_path(self, path: Option<&str>) -> Result<Self, Error> {
+        let Some(path) = path else { return Ok(self) };
+        if !path.starts_with('/') || !path.bytes().all(|byte| byte.is_ascii_graphic()) || path.contains(['?', '#']) {
+            return Err(Error::usage("--path is not the path of a route")
+                .hint("write it like --path /v3/chat/completions. A query belongs to the address"));
+        }
+        let place = ApiPlace::of(&format!("{}{path}", self.place.root));
+        if let Some(route) = place.route {
+            return Ok(Self { endpoint: Some(named(route)?), place, ..self });
+        }
+        // Of a route without a known name it is not known where the other ones are.
+        let usual = path.starts_with("/v1/").then(|| ApiPlace::of(&format!("{}/v1", self.place.root)));
+        Ok(Self { place: usual.unwrap_or(self.place), own: Some(path.to_owned()), ..self })
+    }
+
+    /// Where else its API may lie. Absent where the address leaves no doubt.
+    pub fn elsewhere(&self) -> Option<Self> {
+        let place = self.place.as_written().filter(|_| self.own.is_none())?;
+        Some(Self { place, ..self.clone() })
+    }
+
+    /// The API that the address names by its route.
+    pub fn endpoint(&self) -> Option<Endpoint> {
+        self.endpoint
+    }
+
+    /// Whether a load may use the route that the address names.
+    ///
+    /// # Errors
+    /// When the load is one for another.
+    pub fn suits(&self, endpoint: Endpoint) -> Result<(), Error> {
+        let Some(named) = self.endpoint.filter(|named| *named != endpoint) else { return Ok(()) };
+        Err(Error::usage(format!(
+            "the address names the route {}, but the load is for the endpoint {}",
+            route_of(named),
+            endpoint.word()
+        ))
+        .hint(format!("give --endpoint {} (endpoint in a suite), or leave the route out of the address", named.word())))
+    }
+
+    /// Where its API lies.
+    pub fn place(&self) -> &ApiPlace {
+        &self.place
     }
 
     /// Whether the connection is encrypted.
@@ -138,24 +188,35 @@ impl Target {
         if self.port == usual { host } else { format!("{host}:{}", self.port) }
     }
 
-    /// Path of a route, with what the server has before it.
+    /// Path of a route, with what the server has before it, and the query.
     pub fn path(&self, endpoint: Endpoint) -> String {
-        self.route(endpoint.path())
+        let query = self.query.as_ref().map_or_else(String::new, |query| format!("?{query}"));
+        format!("{}{query}", self.place.path(self.route(endpoint)))
     }
 
-    /// Path of any route, as `/v1/models`.
-    pub fn route(&self, path: &str) -> String {
-        format!("{}{path}", self.path)
+    /// Path of a route as it is asked for beside the load: below the server, with `/v1` for its API.
+    pub fn route(&self, endpoint: Endpoint) -> &str {
+        self.own.as_deref().unwrap_or(endpoint.path())
     }
 
-    /// Scheme, host, port and what comes before `/v1`, without a slash at the end and without credentials: the base of other questions.
-    pub fn base(&self) -> String {
-        format!("{}://{}{}", if self.tls { "https" } else { "http" }, self.host_header(), self.path)
+    /// Scheme, host, port and query, without credentials. It may hold a key and must not be printed.
+    pub fn origin(&self) -> String {
+        let query = self.query.as_ref().map_or_else(String::new, |query| format!("?{query}"));
+        format!("{}{query}", self.server())
     }
 
-    /// As it may be printed and archived: without credentials.
+    fn server(&self) -> String {
+        format!("{}://{}", if self.tls { "https" } else { "http" }, self.host_header())
+    }
+
+    /// As it may be printed and archived: without credentials and query, with the path of the API where it is not `/v1`.
     pub fn shown(&self) -> String {
-        self.base()
+        format!("{}{}", self.server(), self.place.shown())
+    }
+
+    /// Address of a route, as it may be printed.
+    pub fn shown_route(&self, endpoint: Endpoint) -> String {
+        format!("{}{}", self.server(), self.place.path(self.route(endpoint)))
     }
 
     /// Value of the `authorization` header that the credentials of the address become.
@@ -240,11 +301,18 @@ fn host_and_port(place: &str, usual: u16) -> Result<(String, u16), (&'static str
     Ok((host, port))
 }
 
-/// Part before the routes, without a slash at its end.
-fn base_path(path: &str) -> String {
-    let path = path.trim_end_matches('/');
-    let base = ROUTES.iter().find_map(|route| path.strip_suffix(route)).unwrap_or(path);
-    base.trim_end_matches('/').to_owned()
+/// Route of an API, without what the API begins with.
+fn route_of(endpoint: Endpoint) -> &'static str {
+    endpoint.path().trim_start_matches("/v1")
+}
+
+/// The API that a route is of.
+fn named(route: &str) -> Result<Endpoint, Error> {
+    let known = Endpoint::ALL.iter().map(|(endpoint, ..)| *endpoint).find(|endpoint| route_of(*endpoint) == route);
+    known.ok_or_else(|| {
+        Error::usage(format!("the route {route} cannot be measured yet"))
+            .hint("give an address that ends in /chat/completions or /completions, or the address of the server")
+    })
 }
 
 /// The header, and what must not be printed.
@@ -294,7 +362,7 @@ mod tests {
         ];
         for (url, path, base) in cases {
             let target = Target::parse(url).unwrap();
-            assert_eq!((target.path(Endpoint::Chat).as_str(), target.base().as_str()), (path, base), "{url}");
+            assert_eq!((target.path(Endpoint::Chat).as_str(), target.shown().as_str()), (path, base), "{url}");
         }
         assert_eq!(Target::parse("http://[::1]:8000").unwrap().host(), "::1");
         assert_eq!(Target::parse("https://h").unwrap().port(), 443);
@@ -316,12 +384,77 @@ mod tests {
     fn credentials_become_a_header_and_are_never_shown() {
         let target = Target::parse("http://Aladdin:open%20sesame@h:1/v1").unwrap();
         assert_eq!(target.authorization(), Some("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="));
-        for text in [target.shown(), format!("{target}"), format!("{target:?}"), target.base()] {
+        for text in [target.shown(), format!("{target}"), format!("{target:?}"), target.origin()] {
             assert!(!text.contains("sesame") && !text.contains("Aladdin") && !text.contains("QWxh"), "{text}");
         }
         assert!(target.secrets().iter().any(|secret| secret == "open sesame"));
         assert!(target.secrets().iter().any(|secret| secret == "QWxhZGRpbjpvcGVuIHNlc2FtZQ=="));
         assert_eq!(Target::parse("http://token@h").unwrap().authorization(), Some("Basic dG9rZW46"));
+    }
+
+    #[test]
+    fn a_route_is_taken_as_it_is_and_names_its_api() {
+        for (url, endpoint, path, shown) in [
+            ("http://h/api/v3/chat/completions", Endpoint::Chat, "/api/v3/chat/completions", "http://h/api/v3"),
+            ("http://h/v3/completions/", Endpoint::Completions, "/v3/completions", "http://h/v3"),
+            ("http://h/v1/completions", Endpoint::Completions, "/v1/completions", "http://h"),
+            ("http://h/chat/completions", Endpoint::Chat, "/chat/completions", "http://h"),
+            (
+                "https://h/openai/deployments/m/chat/completions?api-version=2024-10-21",
+                Endpoint::Chat,
+                "/openai/deployments/m/chat/completions?api-version=2024-10-21",
+                "https://h/openai/deployments/m",
+            ),
+        ] {
+            let target = Target::parse(url).unwrap();
+            assert_eq!((target.endpoint(), target.path(endpoint).as_str()), (Some(endpoint), path), "{url}");
+            assert_eq!(target.shown(), shown, "{url}");
+            assert!(target.elsewhere().is_none(), "{url}");
+            assert!(target.suits(endpoint).is_ok(), "{url}");
+        }
+        let chat = Target::parse("http://h/v1/chat/completions").unwrap().suits(Endpoint::Completions).unwrap_err();
+        assert!(chat.what.contains("/chat/completions") && chat.what.contains("endpoint completions"), "{chat}");
+        assert!(Target::parse("http://h/v1").unwrap().suits(Endpoint::Completions).is_ok());
+        let unbuilt = Target::parse("http://h/v1/rerank").unwrap_err();
+        assert!(unbuilt.what.contains("/rerank"), "{unbuilt}");
+    }
+
+    #[test]
+    fn an_api_that_is_not_at_v1_is_at_the_address_itself() {
+        let elsewhere = Target::parse("http://h/api/v3").unwrap().elsewhere().unwrap();
+        let found = (elsewhere.path(Endpoint::Chat), elsewhere.shown());
+        assert_eq!(found, ("/api/v3/chat/completions".to_owned(), "http://h/api/v3".to_owned()));
+        assert!(Target::parse("http://h").unwrap().elsewhere().is_none());
+        assert!(Target::parse("http://h/base/v1").unwrap().elsewhere().is_none());
+    }
+
+    #[test]
+    fn a_query_goes_with_every_route_and_is_never_shown() {
+        let target = Target::parse("h:8000?version=1&key=geheim").unwrap();
+        assert_eq!(target.path(Endpoint::Chat), "/v1/chat/completions?version=1&key=geheim");
+        assert_eq!(target.origin(), "http://h:8000?version=1&key=geheim");
+        for text in [target.shown(), format!("{target}"), format!("{target:?}"), target.shown_route(Endpoint::Chat)] {
+            assert!(!text.contains("geheim"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_path_of_ones_own_lies_below_the_server() {
+        for (url, own, path, endpoint) in [
+            ("http://h", "/v3/chat/completions", "/v3/chat/completions", Some(Endpoint::Chat)),
+            ("http://h/v1", "/v3/completions", "/v3/completions", Some(Endpoint::Completions)),
+            ("http://h/base", "/openai/d/chat/completions", "/base/openai/d/chat/completions", Some(Endpoint::Chat)),
+            ("http://h/base", "/generate", "/base/generate", None),
+            ("http://h/api/v3/chat/completions", "/v1/generate", "/api/v1/generate", Some(Endpoint::Chat)),
+        ] {
+            let target = Target::parse(url).unwrap().with_path(Some(own)).unwrap();
+            let found = (target.path(endpoint.unwrap_or_default()), target.endpoint());
+            assert_eq!(found, (path.to_owned(), endpoint), "{url} {own}");
+        }
+        for wrong in ["generate", "/a b", "/generate?key=geheim", "/v1/embeddings", "/gener\u{e9}"] {
+            let error = Target::parse("http://h").unwrap().with_path(Some(wrong)).expect_err(wrong);
+            assert!(!error.to_string().contains("geheim"), "{error}");
+        }
     }
 
     #[test]
@@ -342,8 +475,12 @@ mod tests {
             "http://[nonsense]:1",
             "http://[::1]x:1",
             "http://h/#part",
-            "http://u:geheim@h/v1?key=geheim",
-            "h:80/?key=geheim&to=http://x",
+            "http://u:geheim@h/v1?key=geheim#geheim",
+            "h:80/?key=geheim&to=http://x#x",
+            "http://h/v1?key=geheim\u{e9}",
+            "localhost?key=geheim",
+            "http://u:geheim@h/v1/embeddings?key=geheim",
+            "http://h/v1/responses",
             "http://h\n/x",
             "http://h/a b",
             "http://h\u{e9}",

@@ -9,9 +9,8 @@ use std::time::Duration;
 
 use sparkbench_host::Host;
 use sparkbench_host::gpu::open;
-use sparkbench_host::web::{Tls, Web};
 use sparkbench_load::server;
-use sparkbench_load::session::headers;
+use sparkbench_load::session::settled;
 use sparkbench_load::settings::Settings;
 use sparkbench_load::target::Target;
 use sparkbench_text::error::Error;
@@ -27,12 +26,7 @@ pub(super) fn model(host: &dyn Host, target: &Target, settings: &Settings) -> Re
     if settings.model.is_some() {
         return Ok(settings.model.clone());
     }
-    let mut headers = headers(host, settings)?;
-    if let Some(login) = target.authorization().filter(|_| settings.api_key_env.is_none()) {
-        headers.push(("authorization".to_owned(), login.to_owned()));
-    }
-    let tls = Tls { insecure: settings.insecure, ca_file: settings.ca_file.clone() };
-    let web = Web::new(&target.base(), &headers, &tls)?;
+    let (web, _) = settled(host, target, settings)?;
     let models = server::models(&web, server::LIMIT).unwrap_or_default();
     Ok(server::choose(&models, None).ok().map(|model| model.id.clone()))
 }

@@ -32,6 +32,7 @@ use sparkbench_load::summary::points;
 use sparkbench_load::target::Target;
 use sparkbench_model::Finding;
 use sparkbench_plan::{campaign_name_of, label_of};
+use sparkbench_text::address::Address;
 use sparkbench_text::error::{Error, Kind};
 use sparkbench_text::escape::shell;
 use sparkbench_text::slug::slug;
@@ -57,10 +58,14 @@ pub(super) fn collect(
             "put an API key into an environment variable and name it with --api-key-env, or leave out --archive",
         ));
     }
+    if loads.settings.extra_body.values().any(Value::is_null) {
+        return Err(Error::usage("--extra-body with null cannot be archived: a suite has no null")
+            .hint("leave out --archive, and keep the summary with --json FILE"));
+    }
     let failed = |cause| Error::archive(format!("cannot find the folder '{}'", shown(folder))).because(cause);
     let archive = std::path::absolute(folder).map_err(failed)?;
     let here = std::path::absolute(".").map_err(failed)?;
-    let target = Target::parse(&args.load.url)?;
+    let target = Target::parse(&args.load.url)?.with_path(loads.settings.path.as_deref())?;
     let about =
         About { model: about::model(host.as_ref(), &target, &loads.settings)?, machine: about::machine(host, &target) };
     if about.machine.is_none() {
@@ -134,7 +139,7 @@ fn written(args: &Load, loads: &Loads, archive: &Path, about: &About, veil: &Vei
     let text = |text: &str| Toml::String(text.to_owned());
     // Host and port are enough on a command line. A suite wants the scheme too.
     let typed = args.load.url.trim();
-    let address = if typed.contains("://") { typed.to_owned() } else { format!("http://{typed}") };
+    let address = if Address::split(typed).scheme.is_some() { typed.to_owned() } else { format!("http://{typed}") };
     let mut attach = Table::new();
     attach.insert("url".into(), text(&address));
     if let Some(container) = &args.container {

@@ -5,6 +5,7 @@
 
 use std::ops::Deref;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::parser::ValueSource;
@@ -15,9 +16,14 @@ use sparkbench_load::settings::{LoadOption, LoadOptions, OPTIONS, ValueKind};
 /// See the verb.
 #[derive(Debug, Clone, Args)]
 pub(super) struct LoadArgs {
-    /// Address of the server, with or without /v1 at its end
+    /// Address of the server, of its API or of one route. It may have a query
     #[arg(long, value_name = "URL")]
     pub url: String,
+    /// Wait until the server answers, at most this long (90s, 10m, 2h)
+    ///
+    /// It waits while nobody listens, and while the server says that it still loads. Without a duration it waits 10 minutes.
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, default_missing_value = "10m", value_parser = duration)]
+    pub wait: Option<Duration>,
     #[command(flatten)]
     pub options: TypedOptions,
     /// Address of rank 0, where the clients meet and become one load
@@ -26,6 +32,21 @@ pub(super) struct LoadArgs {
     /// --rank and --world each send their share by themselves.
     #[arg(long, value_name = "HOST[:PORT]", help_heading = "Several clients")]
     pub meet: Option<String>,
+}
+
+/// `90s`, `10m`, `2h`, or a number of seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match text.get(number.len()..).unwrap_or_default() {
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("write it like 90s, 10m or 2h".to_owned()),
+    };
+    let seconds = number.parse::<f64>().ok().filter(|seconds| *seconds >= 0.0).map(|seconds| seconds * unit);
+    seconds
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .ok_or("write it like 90s, 10m or 2h".to_owned())
 }
 
 impl Deref for LoadArgs {
@@ -100,8 +121,12 @@ fn argument(option: &LoadOption) -> Option<Arg> {
             ValueKind::Choice { words, .. } => {
                 let words = words().into_iter().map(|[_, typed, help]| {
                     let word = PossibleValue::new(typed).help(help);
-                    // The known scripts write some of theirs with `_`.
-                    if typed.contains('_') { word.alias(typed.replace('_', "-").leak() as &str) } else { word }
+                    // The known scripts write some of theirs with `_`, and an endpoint as its path.
+                    match help {
+                        _ if typed.contains('_') => word.alias(typed.replace('_', "-").leak() as &str),
+                        path if path.starts_with('/') => word.alias(path),
+                        _ => word,
+                    }
                 });
                 argument.value_parser(PossibleValuesParser::new(words))
             }
@@ -131,8 +156,8 @@ fn take(option: &LoadOption, options: &mut LoadOptions, matches: &ArgMatches) {
         ValueKind::List(at) => *at(options) = matches.get_many(name).map(|texts| texts.cloned().collect()),
         ValueKind::Choice { words, put, .. } => {
             let typed: Option<&String> = matches.get_one(name);
-            let known = |[_, known, _]: &[&str; 3]| {
-                typed.is_some_and(|typed| typed.replace('_', "-") == known.replace('_', "-"))
+            let known = |[_, known, help]: &[&str; 3]| {
+                typed.is_some_and(|typed| typed.replace('_', "-") == known.replace('_', "-") || typed == help)
             };
             if let Some([word, ..]) = words().into_iter().find(known) {
                 put(options, word);
@@ -144,6 +169,7 @@ fn take(option: &LoadOption, options: &mut LoadOptions, matches: &ArgMatches) {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use sparkbench_load::settings::Endpoint;
 
     use super::*;
 
@@ -197,6 +223,39 @@ mod tests {
                 (None, number) => number == option.default.parse().ok(),
             };
             assert!(same, "{}: {value} is not {}", option.name, option.default);
+        }
+    }
+
+    #[test]
+    fn an_endpoint_may_be_written_as_its_path() {
+        let endpoint = |typed: &str| {
+            let words = ["load", "--url", "http://h", "--endpoint", typed];
+            Alone::try_parse_from(words).ok().and_then(|typed| typed.load.endpoint)
+        };
+        assert_eq!(endpoint("/v1/chat/completions"), Some(Endpoint::Chat));
+        assert_eq!(endpoint("/v1/completions"), Some(Endpoint::Completions));
+        assert_eq!(endpoint("/v1/embeddings"), None);
+    }
+
+    #[test]
+    fn a_server_is_waited_for_as_long_as_is_said_and_ten_minutes_else() {
+        let waits = |line: &str| {
+            let words = ["load", "--url", "http://h"].into_iter().chain(line.split_whitespace());
+            Alone::try_parse_from(words).map(|typed| typed.load.wait.map(|wait| wait.as_secs_f64())).ok()
+        };
+        for (line, wait) in [
+            ("", None),
+            ("--wait", Some(600.0)),
+            ("--wait --osl 5", Some(600.0)),
+            ("--wait 90s", Some(90.0)),
+            ("--wait 0.5", Some(0.5)),
+            ("--wait 30m", Some(1800.0)),
+            ("--wait 2h", Some(7200.0)),
+        ] {
+            assert_eq!(waits(line), Some(wait), "{line}");
+        }
+        for wrong in ["--wait soon", "--wait 5d", "--wait=-1", "--wait inf", "--wait 1e300h"] {
+            assert_eq!(waits(wrong), None, "{wrong}");
         }
     }
 }

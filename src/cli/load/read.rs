@@ -13,6 +13,7 @@ use sparkbench_load::settings::{
     ConversationInput, Dataset, Endpoint, Lengths, OPTIONS, Settings, Shape, Share, Slos, ValueKind, Work,
 };
 use sparkbench_load::suite::{bounded, concurrencies, rates};
+use sparkbench_load::target::Target;
 use sparkbench_load::until::{self, Until};
 use sparkbench_text::error::Error;
 
@@ -21,7 +22,8 @@ const LENGTH: &str = "128";
 
 impl LoadArgs {
     /// The options as the clients of vLLM and SGLang mean them. `--request-rate` without conversations is the rate of the requests, and
-    /// `inf` sends them at once. `--max-concurrency` without a rate is a closed loop. What they mean is held against the other options.
+    /// `inf` sends them at once. `--max-concurrency` without a rate is a closed loop. An address may name the endpoint. What they mean is held
+    /// against the other options.
     ///
     /// # Errors
     /// Of usage, when two options give a rate, or when nothing says how many requests "at once" are.
@@ -46,10 +48,16 @@ impl LoadArgs {
             }
         }
         options.prompts = self.dataset()?.or(options.prompts.take());
+        options.endpoint = options.endpoint.or(self.endpoint_named());
         if options.rate.is_none() && options.trace.is_none() && options.concurrency.is_none() {
             options.concurrency = options.max_concurrency.take().map(|most| most.to_string());
         }
         Ok(meant)
+    }
+
+    /// The endpoint whose route ends the address or the path. What is wrong with them is said by whoever uses them.
+    fn endpoint_named(&self) -> Option<Endpoint> {
+        Target::parse(&self.url).and_then(|target| target.with_path(self.path.as_deref())).ok()?.endpoint()
     }
 
     /// The file that the data set of another client's name is read from. Absent for drawn texts.
@@ -239,5 +247,21 @@ mod tests {
         }
         let words = ["load", "--url", "http://h", "--duration", "0.01", "--drain", "0", "--temperature", "0"];
         assert!(Alone::try_parse_from(words).unwrap().load.settings().is_ok());
+    }
+
+    #[test]
+    fn an_address_or_a_path_that_ends_in_a_route_names_the_endpoint_unless_one_is_given() {
+        for (line, endpoint) in [
+            ("--url http://h", Endpoint::Chat),
+            ("--url http://h/api/v3/completions", Endpoint::Completions),
+            ("--url http://h/v1/chat/completions?version=1", Endpoint::Chat),
+            ("--url http://h --path /v3/completions", Endpoint::Completions),
+            ("--url http://h --path /generate", Endpoint::Chat),
+            ("--url http://h/v1/chat/completions --endpoint completions", Endpoint::Completions),
+        ] {
+            let words = ["load"].into_iter().chain(line.split_whitespace());
+            let settings = Alone::try_parse_from(words).unwrap().load.as_meant().unwrap().settings().unwrap();
+            assert_eq!(settings.endpoint, endpoint, "{line}");
+        }
     }
 }

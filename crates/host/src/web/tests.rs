@@ -90,22 +90,53 @@ fn an_address_may_have_a_path_a_version_and_a_login_that_is_never_shown() {
         ("http://[::1]:8000", "http://[::1]:8000", None),
         ("http://me:p%40ss@host:1", "http://host:1", Some("me:p@ss")),
     ] {
-        assert_eq!(address(given).unwrap(), (base.to_owned(), login.map(str::to_owned)), "{given}");
+        let read = read(given).unwrap();
+        assert_eq!(format!("{}{}", read.origin, read.place.shown()), base, "{given}");
+        assert_eq!((read.login.as_deref(), read.query), (login, None), "{given}");
     }
-    for wrong in
-        ["localhost:8000", "ftp://me:hunter2@host", "http://", "http://:80", "http://a b", "http://me:hunter2@"]
-    {
-        let error = address(wrong).unwrap_err();
+    for wrong in [
+        "localhost:8000",
+        "ftp://me:hunter2@host",
+        "http://",
+        "http://:80",
+        "http://a b",
+        "http://me:hunter2@",
+        "http://me:hunter2@host/?key=hunter2#hunter2",
+        "http://me:hunter2@host/?key=hunter2 hunter2",
+    ] {
+        let error = read(wrong).unwrap_err();
         assert!(!error.to_string().contains("hunter2"), "{error}");
         assert!(error.hint.is_some());
     }
-    assert!(!address("http://me:hunter2@host/?key=hunter2").unwrap_err().to_string().contains("hunter2"));
     let (base, thread) = server(vec![said("200 OK", "", "")]);
     let with_login = base.replace("http://", "http://me:p%40ss@");
     let web = Web::new(&with_login, &[], &Tls::default()).unwrap();
     assert_eq!(web.base(), base);
     web.get("/", LIMIT).unwrap();
     assert!(thread.join().unwrap()[0].to_lowercase().contains(&format!("authorization: {}", "basic bwu6cebzcw==")));
+}
+
+#[test]
+fn a_query_goes_with_every_question_and_is_never_shown() {
+    let (base, thread) = server(vec![said("200 OK", "", ""), said("200 OK", "", ""), said("200 OK", "", "")]);
+    let address = format!("{base}/api/v3/chat/completions?version=1&key=hidden");
+    let web = Web::new(&address, &[], &Tls::default()).unwrap();
+    web.get("/v1/models", LIMIT).unwrap();
+    web.get("/metrics?all=1", LIMIT).unwrap();
+    web.post_json("/v1/chat/completions", &serde_json::json!({}), LIMIT).unwrap();
+    let asked: Vec<String> =
+        thread.join().unwrap().iter().filter_map(|text| Some(text.lines().next()?.to_owned())).collect();
+    assert_eq!(
+        asked,
+        [
+            "GET /api/v3/models?version=1&key=hidden HTTP/1.1",
+            "GET /api/metrics?all=1&version=1&key=hidden HTTP/1.1",
+            "POST /api/v3/chat/completions?version=1&key=hidden HTTP/1.1",
+        ]
+    );
+    assert_eq!((web.base(), web.asked("/v1/models")), (format!("{base}/api/v3"), format!("{base}/api/v3/models")));
+    let nobody = Web::new("http://127.0.0.1:1/v1?key=hidden", &[], &Tls::default()).unwrap();
+    assert!(!nobody.get("/health", LIMIT).unwrap_err().to_string().contains("hidden"));
 }
 
 #[test]

@@ -291,7 +291,7 @@ impl Engine {
         if said.is_some() {
             job.record.error = said;
         }
-        job.conclude(ended, &self.veil, self.authorized);
+        job.conclude(ended, &self.veil, self.key_header.as_deref());
         let now = net::now();
         self.in_flight = self.in_flight.saturating_sub(1);
         job.record.written.into_iter().for_each(|sent| self.gather.ended(now.saturating_sub(sent)));

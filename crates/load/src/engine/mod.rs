@@ -40,6 +40,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 pub use options::Options;
+pub use outcome::WITHOUT_STREAM_OPTIONS;
 pub use report::{Control, EngineReport, Progress, Sum};
 
 use self::answer::Job;
@@ -93,7 +94,8 @@ pub struct Engine {
     name: String,
     path: String,
     headers: Vec<(String, String)>,
-    authorized: bool,
+    /// Name of the header that has the key, where one is sent.
+    key_header: Option<String>,
     veil: Veil,
     tls: Option<tls::TlsClient>,
     addresses: Vec<SocketAddr>,
@@ -156,7 +158,8 @@ impl Engine {
             headers.push(("authorization".to_owned(), value.to_owned()));
         }
         headers.extend(options.headers.iter().cloned());
-        let authorized = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        let usual = || headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        let key_header = options.key_header.clone().or_else(|| usual().then(|| "authorization".to_owned()));
         let mut secrets = options.secrets.clone();
         target.secrets().iter().for_each(|secret| secrets.learn("--url", "credential", secret));
         options.headers.iter().for_each(|(name, value)| secrets.learn_header(name, value));
@@ -173,7 +176,7 @@ impl Engine {
             path: target.path(options.endpoint),
             veil,
             headers,
-            authorized,
+            key_header,
             cipher: if tls.is_some() { vec![0; tls::CIPHER] } else { Vec::new() },
             tls,
             addresses,

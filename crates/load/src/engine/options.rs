@@ -19,6 +19,8 @@ pub struct Options {
     pub endpoint: Endpoint,
     /// Further headers, as names and values. Values are printed nowhere.
     pub headers: Vec<(String, String)>,
+    /// Name of the one that has the key, where it is not `authorization`.
+    pub key_header: Option<String>,
     /// Time limit of a request, ns.
     pub timeout: Ns,
     /// Times that a request is sent again after 429, 503 or a connection that did not come about.
@@ -42,6 +44,7 @@ impl Default for Options {
         Self {
             endpoint: Endpoint::Chat,
             headers: Vec::new(),
+            key_header: None,
             timeout: 600_000_000_000,
             retries: 0,
             preconnect: 0,
@@ -60,6 +63,7 @@ impl std::fmt::Debug for Options {
         f.debug_struct("Options")
             .field("endpoint", &self.endpoint)
             .field("headers", &headers)
+            .field("key_header", &self.key_header)
             .field("timeout", &self.timeout)
             .field("retries", &self.retries)
             .field("preconnect", &self.preconnect)

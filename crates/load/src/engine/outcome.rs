@@ -15,11 +15,16 @@ use sparkbench_archive::mask::Veil;
 /// Reasons to end an answer that its server gave up, as `finish_reason`: vLLM and SGLang say `abort`, TensorRT-LLM `cancelled` or `timeout`,
 /// gateways `error`. Dynamo puts its message behind a colon.
 const GIVEN_UP: [&str; 6] = ["abort", "aborted", "error", "cancelled", "canceled", "timeout"];
+/// Member of a request that asks for token counts. Some servers refuse it.
+const STREAM_OPTIONS: &str = "stream_options";
+/// What leaves it out.
+pub const WITHOUT_STREAM_OPTIONS: &str = r#"--extra-body '{"stream_options":null}'"#;
 
 impl Job {
-    /// Its outcome, where `ended` is the end of its connection. Names the failure. No word of the server keeps a secret.
-    pub(super) fn conclude(&mut self, ended: Status, veil: &Veil, authorized: bool) {
-        let (status, error) = self.outcome(ended, authorized);
+    /// Its outcome, where `ended` is the end of its connection and `key` the header that has a key. Names the failure. No word of the server
+    /// keeps a secret.
+    pub(super) fn conclude(&mut self, ended: Status, veil: &Veil, key: Option<&str>) {
+        let (status, error) = self.outcome(ended, key);
         self.record.status = status;
         self.record.error = error.map(|error| error_text::clean(veil, &error)).filter(|error| !error.is_empty());
         self.unseen.settle(&mut self.record);
@@ -35,7 +40,7 @@ impl Job {
         }
     }
 
-    fn outcome(&mut self, ended: Status, authorized: bool) -> (Status, Option<String>) {
+    fn outcome(&mut self, ended: Status, key: Option<&str>) -> (Status, Option<String>) {
         let told = self.record.error.take();
         // The server's message counts more than the end of the connection after it. An error in the stream stays an error, even if the rest
         // was never read.
@@ -50,7 +55,7 @@ impl Job {
         }
         match self.record.http {
             Some(200) => {}
-            Some(code) => return (Status::Http, Some(self.refusal(code, authorized))),
+            Some(code) => return (Status::Http, Some(self.refusal(code, key))),
             None => return (ended, told),
         }
         if self.body == Body::Other {
@@ -84,7 +89,7 @@ impl Job {
         }
     }
 
-    fn refusal(&self, code: u16, authorized: bool) -> String {
+    fn refusal(&self, code: u16, key: Option<&str>) -> String {
         let said = error_text::message(&self.kept).unwrap_or_else(|| error_text::excerpt(&self.kept));
         let colon = if said.is_empty() { "" } else { ": " };
         match code {
@@ -96,13 +101,17 @@ impl Job {
                 None => format!("status {code}: the server redirects without an address{colon}{said}"),
             },
             401 | 403 => {
-                let sent = if authorized {
-                    "an 'authorization' header was sent and refused. Check the key"
-                } else {
-                    "no 'authorization' header was sent. Give a key with --api-key-env NAME"
+                let sent = match key {
+                    Some(name) => format!("an '{name}' header was sent and refused. Check the key"),
+                    None => "no 'authorization' header was sent. Give a key with --api-key-env NAME".to_owned(),
                 };
                 let challenge = self.challenge.as_deref().map_or_else(String::new, |what| format!(" (wants {what})"));
                 format!("status {code}{challenge}: {sent}{colon}{said}")
+            }
+            400..=499 if said.contains(STREAM_OPTIONS) => {
+                format!(
+                    "status {code}: leave out what the server does not know with {WITHOUT_STREAM_OPTIONS}{colon}{said}"
+                )
             }
             _ => format!("status {code}{colon}{said}"),
         }

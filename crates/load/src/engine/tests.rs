@@ -500,6 +500,12 @@ fn every_way_an_answer_can_be_wrong_has_its_status() {
             Status::Http,
             &["no 'authorization' header was sent", "--api-key-env", "Bearer"],
         ),
+        (
+            "a member that the server does not know",
+            whole(plain("400 No", json, r#"{"error":{"message":"Unrecognized request argument: stream_options"}}"#)),
+            Status::Http,
+            &["status 400", "--extra-body '{\"stream_options\":null}'", "Unrecognized request argument"],
+        ),
         ("a reset", vec![Request, Send(b"HTTP/1.1 200 OK\r\n".to_vec()), Gate, Reset], Status::Broken, &[]),
         (
             "the body cut off",
@@ -713,6 +719,15 @@ fn the_key_is_in_no_error_and_in_no_debugging_text() {
     assert!(said.contains("was sent and refused") && said.contains("Incorrect API key provided: ***"), "{said}");
     assert!(!format!("{keyed:?}").contains("geheim"));
     assert!(server.heard()[0].1.contains("\r\nauthorization: Bearer sk-geheim-1\r\n"));
+    let server = Server::start(vec![vec![Request, Send(plain("401 No", "application/json", "{}")), Hold]]);
+    let named = Options {
+        headers: vec![("api-key".into(), "sk-geheim-1".into())],
+        key_header: Some("api-key".into()),
+        ..options()
+    };
+    let (records, ..) = load_with(&server.url, &named, queue(1, 1));
+    let said = records[0].error.clone().unwrap();
+    assert!(said.contains("an 'api-key' header was sent and refused"), "{said}");
 }
 
 #[test]

@@ -18,7 +18,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use sparkbench_host::web::Web;
+use sparkbench_host::Host;
+use sparkbench_host::web::{HttpAnswer, Web};
 use sparkbench_text::error::{Error, Kind};
 
 pub use cache::CacheCheck;
@@ -29,6 +30,12 @@ pub use tokens::Tokenize;
 
 /// Time limit of a query beside the load. A server under load answers late, a stuck one never.
 pub const LIMIT: Duration = Duration::from_secs(10);
+
+/// Between two looks at a server that is waited for.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Between two messages while waiting.
+const SAY: Duration = Duration::from_secs(60);
 
 /// Models that a message names.
 const NAMED: usize = 12;
@@ -46,12 +53,34 @@ pub struct Served {
     pub owner: Option<String>,
 }
 
+/// Route of the list of models.
+const MODELS: &str = "/v1/models";
+
+/// Whether an API lies where the address says, with nothing added to it: `elsewhere` has a list of models, and `web` does not know the
+/// route. Where neither has one, an address that ends with a version is taken at its word.
+pub fn is_as_written(web: &Web, elsewhere: &Web, limit: Duration) -> bool {
+    if !web.get(MODELS, limit).is_ok_and(|answer| matches!(answer.status, 404 | 405)) {
+        return false;
+    }
+    let listed = |answer: HttpAnswer| match answer.status {
+        401 | 403 => true,
+        _ => answer.ok() && answer.json().is_some_and(|json| json.get("data").is_some_and(Value::is_array)),
+    };
+    elsewhere.place().has_version() || elsewhere.get(MODELS, limit).is_ok_and(listed)
+}
+
+/// The same server with its API where it is: at `/v1` below the address, or at the address itself.
+pub fn settled(web: &Web, limit: Duration) -> Web {
+    let elsewhere = web.place().as_written().map(|place| web.at(place));
+    elsewhere.filter(|elsewhere| is_as_written(web, elsewhere, limit)).unwrap_or_else(|| web.clone())
+}
+
 /// Models that the server lists under `/v1/models`.
 ///
 /// # Errors
 /// When it does not answer, wants a key, or answers something else.
 pub fn models(web: &Web, limit: Duration) -> Result<Vec<Served>, Error> {
-    let answer = web.get("/v1/models", limit)?;
+    let answer = web.get(MODELS, limit)?;
     let failed = |what: String, hint: &str| Error::new(Kind::Workload, what).hint(hint);
     let url = web.base();
     if matches!(answer.status, 401 | 403) {
@@ -67,11 +96,29 @@ pub fn models(web: &Web, limit: Duration) -> Result<Vec<Served>, Error> {
             )
         });
     }
-    if !answer.ok() {
-        return Err(failed(
-            format!("{url} does not list its models: {}", answer.gist()),
-            "give the base address of an OpenAI-compatible server, which answers /v1/models below it",
-        ));
+    let unlisted = || format!("{url} does not list its models: {}", answer.gist());
+    match answer.status {
+        404 | 405 | 501 => {
+            return Err(failed(
+                unlisted(),
+                "name the model with --model NAME (model in a suite), then no list is needed. Or give another address, which may end in \
+                 /chat/completions or /completions",
+            )
+            .detail(format!("{} was asked", web.asked(MODELS))));
+        }
+        502..=504 => {
+            return Err(failed(
+                unlisted(),
+                "the server may still load its model: add --wait to wait until it answers (in a suite, ready.limit_s)",
+            ));
+        }
+        _ if !answer.ok() => {
+            return Err(failed(
+                unlisted(),
+                "give the base address of an OpenAI-compatible server, which answers /v1/models below it",
+            ));
+        }
+        _ => {}
     }
     let list = answer.json().and_then(|json| json.get("data").and_then(Value::as_array).cloned()).ok_or_else(|| {
         let kind = answer.content_type.as_deref().unwrap_or("no content type");
@@ -131,7 +178,7 @@ pub fn ready(web: &Web, path: Option<&str>, limit: Duration) -> Result<(), Strin
         return Ok(());
     }
     if path.is_none() && matches!(answer.status, 404 | 405 | 501) {
-        let list = ask("/v1/models")?;
+        let list = settled(web, limit).get(MODELS, limit).map_err(|error| error.what)?;
         // A server that wants a key is up.
         return if list.ok() || matches!(list.status, 401 | 403) {
             Ok(())
@@ -140,6 +187,51 @@ pub fn ready(web: &Web, path: Option<&str>, limit: Duration) -> Result<(), Strin
         };
     }
     Err(format!("{} answers with {}", path.unwrap_or("/health"), answer.gist()))
+}
+
+/// Waits until a server answers: nobody listens yet, or it says that it still loads. Gives the time that it took.
+///
+/// # Errors
+/// When it does not within `limit`, or someone asked us to stop.
+pub fn wait(web: &Web, host: &dyn Host, limit: Duration, say: &dyn Fn(&str)) -> Result<Duration, Error> {
+    let began = host.monotonic();
+    let mut said = None;
+    loop {
+        let why = loading(web).err();
+        let waited = host.monotonic() - began;
+        let Some(why) = why else { return Ok(waited) };
+        if host.interrupted() {
+            return Err(Error::new(Kind::Workload, "stopped while waiting for the server"));
+        }
+        if waited >= limit {
+            return Err(Error::new(
+                Kind::Workload,
+                format!("{} did not answer within {} s: {why}", web.base(), limit.as_secs_f64()),
+            )
+            .hint("read in its log whether it still loads, and give it more time: --wait 30m"));
+        }
+        if said.is_none_or(|said| waited - said >= SAY) {
+            said = Some(waited);
+            say(&format!(
+                "waiting for {}: {why} (waited {:.0} s, gives up after {} s)",
+                web.base(),
+                waited.as_secs_f64(),
+                limit.as_secs_f64()
+            ));
+        }
+        host.pause(LOOK.min(limit - waited));
+    }
+}
+
+/// Whether it answers, with whatever it has to say. A server that loads its model may have its list already.
+fn loading(web: &Web) -> Result<(), String> {
+    for path in ["/health", MODELS] {
+        let answer = web.get(path, LIMIT).map_err(|error| error.what)?;
+        if matches!(answer.status, 502..=504) {
+            return Err(answer.gist());
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

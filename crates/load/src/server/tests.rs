@@ -11,6 +11,7 @@ use serde_json::json;
 use super::cache::PromiseOutcome;
 use super::*;
 use crate::settings::{Cache, Endpoint, Exact};
+use sparkbench_host::replay::Replay;
 use sparkbench_host::web::{HttpAnswer, Tls};
 use sparkbench_testing::{Folder, LIMIT};
 
@@ -102,10 +103,69 @@ fn what_is_no_list_of_models_is_told_from_a_server_that_wants_a_key() {
 }
 
 #[test]
+fn a_server_without_a_list_or_that_still_loads_is_told_with_what_to_do() {
+    let unlisted = models(&stage(&[("/v1/models", 404, "")]).web, LIMIT).unwrap_err();
+    assert!(unlisted.hint.as_ref().unwrap().contains("--model NAME"), "{unlisted}");
+    assert!(unlisted.to_string().contains("/v1/models was asked"), "{unlisted}");
+    let loading = stage(&[("/v1/models", 503, r#"{"error":{"message":"Loading model"}}"#)]);
+    let loading = models(&loading.web, LIMIT).unwrap_err();
+    assert!(loading.what.ends_with("status 503: Loading model"), "{loading}");
+    assert!(loading.hint.as_ref().unwrap().contains("--wait"), "{loading}");
+}
+
+#[test]
+fn an_api_lies_at_v1_below_an_address_or_at_the_address_itself() {
+    let at = |pages: &[(&'static str, u16, &str)], path: &str| {
+        let server = stage(pages);
+        let web = Web::new(&format!("{}{path}", server.web.base()), &[], &Tls::default()).unwrap();
+        let found = settled(&web, LIMIT).asked("/v1/models");
+        found.strip_prefix(&server.web.base()).unwrap().to_owned()
+    };
+    let listed = |path: &'static str| (path, 200, VLLM_MODELS);
+    assert_eq!(at(&[listed("/api/v3/models")], "/api/v3"), "/api/v3/models");
+    assert_eq!(at(&[listed("/api/v3/v1/models"), listed("/api/v3/models")], "/api/v3"), "/api/v3/v1/models");
+    assert_eq!(at(&[listed("/v1beta/openai/models")], "/v1beta/openai/"), "/v1beta/openai/models");
+    assert_eq!(at(&[("/openai/models", 401, "")], "/openai"), "/openai/models", "a list that wants a key");
+    assert_eq!(at(&[("/base/models", 200, "<html>")], "/base"), "/base/v1/models", "a page is no list");
+    // Nobody lists models: a version is taken at its word, another path is not.
+    assert_eq!(at(&[], "/api/v3"), "/api/v3/models");
+    assert_eq!(at(&[], "/base"), "/base/v1/models");
+    // A server that still loads may have its list later.
+    assert_eq!(at(&[("/api/v3/v1/models", 503, "")], "/api/v3"), "/api/v3/v1/models");
+    let gateway = stage(&[("/api/v3/models", 200, VLLM_MODELS)]);
+    let web = Web::new(&format!("{}/api/v3", gateway.web.base()), &[], &Tls::default()).unwrap();
+    assert_eq!(ready(&web, None, LIMIT), Ok(()));
+}
+
+#[test]
+fn a_server_that_loads_is_waited_for_until_it_answers_or_time_is_up() {
+    let host = Replay::default();
+    let server =
+        stage(&[("/health", 503, r#"{"error":{"message":"Loading model"}}"#), ("/v1/models", 200, VLLM_MODELS)]);
+    let said = Mutex::new(Vec::new());
+    let told = |line: &str| {
+        said.lock().unwrap().push(line.to_owned());
+        server.set("/health", 200, "");
+    };
+    assert_eq!(wait(&server.web, &host, Duration::from_secs(600), &told).unwrap(), LOOK);
+    let words =
+        format!("waiting for {}: status 503: Loading model (waited 0 s, gives up after 600 s)", server.web.base());
+    assert_eq!(*said.lock().unwrap(), [words]);
+    // Nobody listens there on any machine, and a route that is not there is an answer.
+    let nobody = Web::new("http://127.0.0.1:1", &[], &Tls::default()).unwrap();
+    let lines = Mutex::new(0);
+    let late = wait(&nobody, &host, Duration::from_secs(90), &|_| *lines.lock().unwrap() += 1).unwrap_err();
+    assert!(late.what.starts_with("http://127.0.0.1:1 did not answer within 90 s: ") && late.hint.is_some(), "{late}");
+    assert!(late.what.contains("refused"), "{late}");
+    assert_eq!(*lines.lock().unwrap(), 2, "once a minute");
+    assert_eq!(wait(&stage(&[]).web, &host, Duration::ZERO, &|_| ()).unwrap(), Duration::ZERO);
+}
+
+#[test]
 fn a_key_that_is_refused_is_told_from_one_that_was_not_given() {
     let server = stage(&[("/v1/models", 401, "")]);
     let headers = [("Authorization".to_owned(), "Bearer x".to_owned())];
-    let web = Web::new(server.web.base(), &headers, &Tls::default()).unwrap();
+    let web = Web::new(&server.web.base(), &headers, &Tls::default()).unwrap();
     assert!(models(&web, LIMIT).unwrap_err().what.contains("does not accept the key"));
     assert!(models(&server.web, LIMIT).unwrap_err().what.contains("requires a key"));
 }

@@ -60,6 +60,7 @@ fn settings(called: &Called, own: &Settings) -> Result<Settings, Error> {
         nonce: called.nonce,
         headers: own.headers.clone(),
         api_key_env: own.api_key_env.clone(),
+        api_key_header: own.api_key_header.clone(),
         ..planned.settings
     })
 }

@@ -41,6 +41,8 @@ pub fn calibrate(
         headers: Default::default(),
         extra_body: Default::default(),
         api_key_env: None,
+        api_key_header: None,
+        path: None,
         ca_file: None,
         insecure: false,
         ..settings.clone()

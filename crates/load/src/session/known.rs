@@ -40,23 +40,31 @@ pub struct Known {
 }
 
 impl Known {
-    /// Asks. What the server says goes through `veil` before anyone hears it.
+    /// Asks. What the server says goes through `veil` before anyone hears it. `target` learns where the API lies.
     ///
     /// # Errors
     /// When the server does not answer at all, wants a key, or does not serve what was asked for.
     pub fn ask(
         host: &dyn Host,
-        target: &Target,
+        target: &mut Target,
         settings: &Settings,
         veil: &Veil,
         watcher: &dyn Watcher,
     ) -> Result<Self, Error> {
-        let mut headers = headers(host, settings)?;
-        if let Some(login) = target.authorization().filter(|_| settings.api_key_env.is_none()) {
-            headers.push(("authorization".to_owned(), login.to_owned()));
+        let headers = headers(host, settings)?;
+        let (web, at) = settled(host, target, settings)?;
+        if at != *target {
+            watcher.say(&format!(
+                "{} is not there, so the API is taken to be at {}",
+                web.at(target.place().clone()).asked("/v1/models"),
+                at.shown()
+            ));
+            *target = at;
         }
-        let tls = Tls { insecure: settings.insecure, ca_file: settings.ca_file.clone() };
-        let web = Web::new(&target.base(), &headers, &tls)?;
+        if target.endpoint().is_some() || settings.path.is_some() {
+            let route = target.shown_route(settings.endpoint);
+            watcher.say(&format!("requests go to {route}, endpoint {}", settings.endpoint.word()));
+        }
         let mut notes = Vec::new();
         let models = match server::models(&web, server::LIMIT) {
             Ok(models) => models,
@@ -73,7 +81,7 @@ impl Known {
         };
         let identity = server::identify(&web, &models, server::LIMIT);
         let questioner = Questioner { host, settings, veil, watcher };
-        let exact = (settings.exact == Exact::Auto).then(|| probe(&questioner, &web, &model.id)).transpose()?;
+        let exact = (settings.exact == Exact::Auto).then(|| probe(&questioner, &web, target, &model.id)).transpose()?;
         if let Some(probed) = exact.as_ref().filter(|probed| probed.way == Exact::Off) {
             let tried: Vec<String> =
                 probed.tries.iter().map(|tried| format!("{}: {}", tried.way.word(), tried.words)).collect();
@@ -131,21 +139,48 @@ impl Known {
     }
 }
 
-fn probe(questioner: &Questioner<'_>, web: &Web, model: &str) -> Result<Probed, Error> {
+fn probe(questioner: &Questioner<'_>, web: &Web, target: &Target, model: &str) -> Result<Probed, Error> {
     let endpoint = questioner.settings.endpoint;
     let post = |body| {
         let body = questioner.body(body);
-        questioner
-            .ask("for an answer of an exact length", &|| web.post_json(endpoint.path(), &body, questioner.limit()))
+        questioner.ask("for an answer of an exact length", &|| {
+            web.post_json(target.route(endpoint), &body, questioner.limit())
+        })
     };
     exact::probe(&exact::question(endpoint, model), &post)
+}
+
+/// For questions to a server, with its API where it lies. The target is the same server, with the API at that place.
+///
+/// # Errors
+/// When the key is missing, or the address makes no sense.
+pub fn settled(host: &dyn Host, target: &Target, settings: &Settings) -> Result<(Web, Target), Error> {
+    let web = web(host, target, settings)?;
+    let elsewhere = target.elsewhere().map(|target| (web.at(target.place().clone()), target));
+    let elsewhere = elsewhere.filter(|(elsewhere, _)| server::is_as_written(&web, elsewhere, server::LIMIT));
+    Ok(elsewhere.unwrap_or_else(|| (web, target.clone())))
+}
+
+/// For questions to a server. Nothing is sent.
+///
+/// # Errors
+/// When the key is missing, or the address makes no sense.
+pub fn web(host: &dyn Host, target: &Target, settings: &Settings) -> Result<Web, Error> {
+    let mut headers = headers(host, settings)?;
+    let given = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+    if let Some(login) = target.authorization().filter(|_| !given) {
+        headers.push(("authorization".to_owned(), login.to_owned()));
+    }
+    let tls = Tls { insecure: settings.insecure, ca_file: settings.ca_file.clone() };
+    let web = Web::new(&target.origin(), &headers, &tls)?;
+    Ok(web.at(target.place().clone()).with_key(settings.api_key_env.is_some()))
 }
 
 /// Headers of every request: what the user gave, and the key where one is named.
 ///
 /// # Errors
 /// When the variable that holds the key is not set.
-pub fn headers(host: &dyn Host, settings: &Settings) -> Result<Vec<(String, String)>, Error> {
+fn headers(host: &dyn Host, settings: &Settings) -> Result<Vec<(String, String)>, Error> {
     let mut headers: Vec<(String, String)> =
         settings.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     if let Some(name) = &settings.api_key_env {
@@ -153,7 +188,44 @@ pub fn headers(host: &dyn Host, settings: &Settings) -> Result<Vec<(String, Stri
             Error::usage(format!("the environment variable '{name}' for the key is not set"))
                 .hint(format!("set it with export {name}=..."))
         })?;
-        headers.push(("authorization".to_owned(), format!("Bearer {key}")));
+        headers.push(match settings.api_key_header.as_deref() {
+            Some(name) if !name.eq_ignore_ascii_case("authorization") => (header_name(name)?, key),
+            _ => ("authorization".to_owned(), format!("Bearer {key}")),
+        });
     }
     Ok(headers)
+}
+
+/// The name of a header, as RFC 9110 has it, in small letters.
+fn header_name(name: &str) -> Result<String, Error> {
+    let lawful = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    if name.is_empty() || !name.chars().all(lawful) {
+        return Err(Error::usage("--api-key-header is not the name of a header")
+            .hint("give the name alone, e.g. --api-key-header api-key. The key comes from --api-key-env"));
+    }
+    Ok(name.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use sparkbench_host::replay::Replay;
+
+    use super::*;
+
+    #[test]
+    fn the_key_goes_into_the_header_that_is_named_and_else_behind_bearer() {
+        let host = Replay::new().with_variable("KEY", "k-1");
+        let sent = |name: Option<&str>| {
+            let (env, name) = (Some("KEY".to_owned()), name.map(str::to_owned));
+            headers(&host, &Settings { api_key_env: env, api_key_header: name, ..Settings::default() })
+        };
+        let header = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
+        assert_eq!(sent(None).unwrap(), header("authorization", "Bearer k-1"));
+        assert_eq!(sent(Some("Authorization")).unwrap(), header("authorization", "Bearer k-1"));
+        assert_eq!(sent(Some("API-Key")).unwrap(), header("api-key", "k-1"));
+        for wrong in ["", "api key", "api-key: k-1", "x\r\ny"] {
+            let error = sent(Some(wrong)).unwrap_err();
+            assert!(error.what.contains("--api-key-header") && !error.to_string().contains("k-1"), "{error}");
+        }
+    }
 }

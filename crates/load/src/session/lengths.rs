@@ -107,7 +107,7 @@ fn asked(session: &Session<'_>, settings: &Settings, text: &str) -> Result<Optio
     let questioner = Questioner { host: session.host.as_ref(), settings, veil: &veil, watcher: session.watcher };
     let body = questioner.body(body);
     let answer = questioner.ask("how many tokens a prompt has", &|| {
-        session.known.web.post_json(settings.endpoint.path(), &body, questioner.limit())
+        session.known.web.post_json(session.target.route(settings.endpoint), &body, questioner.limit())
     })?;
     let tokens = answer.json().filter(|_| answer.ok()).and_then(|json| json.pointer("/usage/prompt_tokens")?.as_u64());
     Ok(tokens.and_then(|tokens| u32::try_from(tokens).ok()))

@@ -22,7 +22,7 @@ mod view;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-pub use known::{Known, headers};
+pub use known::{Known, settled, web};
 pub use one_load::{Loaded, PREEMPTED, SUMMARY_FILE};
 
 pub use super::live::Live;
@@ -80,9 +80,10 @@ impl<'a> Session<'a> {
         watcher: &'a dyn Watcher,
         stop: Arc<AtomicBool>,
     ) -> Result<Self, Error> {
-        let target = Target::parse(url)?;
+        let mut target = Target::parse(url)?.with_path(settings.path.as_deref())?;
+        target.suits(settings.endpoint)?;
         let secrets = secrets::of(host.as_ref(), url, settings);
-        let asked = Known::ask(host.as_ref(), &target, settings, &secrets.veil(), watcher);
+        let asked = Known::ask(host.as_ref(), &mut target, settings, &secrets.veil(), watcher);
         let known = asked.map_err(|error| secrets.veil().error(error))?;
         Ok(Self {
             host: Arc::clone(host),

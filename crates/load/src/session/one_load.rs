@@ -318,6 +318,7 @@ impl Session<'_> {
         Options {
             endpoint: settings.endpoint,
             headers: self.known.headers.clone(),
+            key_header: settings.api_key_env.as_ref().and(settings.api_key_header.clone()),
             timeout: nanoseconds(settings.timeout_s),
             retries: settings.retries,
             preconnect: ahead,

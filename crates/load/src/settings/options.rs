@@ -117,6 +117,8 @@ options! {
     model: Text { value: "NAME" } "Model to ask for [default: the one that /v1/models lists]" -> Option<String> = None;
     endpoint: Choice<Endpoint> { value: "ENDPOINT", default: "chat", summary: "endpoint" }
         "Endpoint of the server to send requests to" -> Endpoint = Endpoint::Chat;
+    path: Text { value: "PATH", summary: "path" }
+        "Path of that endpoint below the address, where it is not the usual one" -> Option<String> = None;
 
     concurrency: Counts { value: "N", group: LOAD, summary: "concurrency", conflicts: &["rate", "trace"] }
         "Closed loop: number of requests in flight. A list (1,2,4) or a range (1..128, by powers of two) is a sweep";
@@ -198,7 +200,7 @@ options! {
     temperature: Number(0.0, 100.0) { value: "T", group: PROMPTS, default: "0", summary: "temperature" }
         "Sampling temperature of every request" -> f64 = 0.0;
     extra_body: Table { value: "JSON", group: PROMPTS, summary: "extra_body" }
-        "More members of each request, as a JSON object. They replace members of the same name";
+        "More members of each request, as a JSON object. They replace members of the same name, and null leaves one out";
     seed: Whole(0) { value: "N", group: PROMPTS, default: "42", summary: "seed" } "Seed of every random draw" -> u64 = 42;
 
     // In a suite it is `input`, `generate` or `texts`.
@@ -258,6 +260,8 @@ options! {
 
     api_key_env: Text { value: "NAME", group: CONNECTION }
         "Name of the environment variable that holds the API key" -> Option<String> = None;
+    api_key_header: Text { value: "NAME", group: CONNECTION, requires: "api_key_env" }
+        "Name of the request header for the key, e.g. api-key [default: Authorization, with Bearer before the key]" -> Option<String> = None;
     header: List { value: "NAME: VALUE", group: CONNECTION, key: "headers", summary: "headers" }
         "Additional request header. Its value is never printed or archived";
     ca_file: File { value: "FILE", group: CONNECTION }

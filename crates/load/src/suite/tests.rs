@@ -37,16 +37,17 @@ fn an_empty_table_is_the_load_that_a_command_line_without_options_is() {
 #[test]
 fn every_setting_stands_under_its_own_name() {
     let planned = well(
-        "endpoint = 'completions'\nmodel = 'm'\nrate = 2.5\narrival = 'gamma'\nburstiness = 0.5\nmax_concurrency = 64\nramp_s = 10\n\
+        "endpoint = 'completions'\npath = '/v3/completions'\nmodel = 'm'\nrate = 2.5\narrival = 'gamma'\nburstiness = 0.5\nmax_concurrency = 64\nramp_s = 10\n\
          ramp_from = 0.5\nramp_exponential = true\nisl = 'normal:512,64'\nosl = 256\nprefix_tokens = 32\nprefix_groups = 4\nrequests = 100\n\
          duration_s = 60\ndrain_s = 5\nwarmup = 8\ncooldown_cut_s = 2\nseed = 7\ntimeout_s = 30\nretries = 2\ncache = 'natural'\n\
          exact = 'ignore-eos'\ntemperature = 0.5\nextra_body = { top_p = 0.9, stop = ['a'], chat_template_kwargs = { thinking = false } }\n\
-         headers = { X-Team = 'lab' }\napi_key_env = 'KEY'\ntokenizer = 'Cargo.toml'\ntoken_ids = true\ncontinuous_usage = true\n\
+         headers = { X-Team = 'lab' }\napi_key_env = 'KEY'\napi_key_header = 'api-key'\ntokenizer = 'Cargo.toml'\ntoken_ids = true\ncontinuous_usage = true\n\
          slos = { ttft_ms = 200, tpot_ms = 50, e2e_ms = 5000 }\ninsecure = true\nca_file = 'LICENSE'",
     );
     let root = Path::new(sparkbench_testing::ROOT);
     let settings = Settings {
         endpoint: Endpoint::Completions,
+        path: Some("/v3/completions".into()),
         model: Some("m".into()),
         shape: Shape::Open { rate: 2.5, arrival: Arrival::Gamma(0.5), max_concurrency: Some(64) },
         ramp: Some(Ramp { from: 0.5, over_s: 10.0, exponential: true }),
@@ -74,6 +75,7 @@ fn every_setting_stands_under_its_own_name() {
         .into(),
         headers: [("x-team".to_owned(), "lab".to_owned())].into(),
         api_key_env: Some("KEY".into()),
+        api_key_header: Some("api-key".into()),
         tokenizer: Some(root.join("Cargo.toml")),
         token_ids: true,
         continuous_usage: true,
@@ -220,6 +222,7 @@ fn sets_that_contradict_other_keys_are_faults() {
         ("saturation = true\nconversations = { num_clients = 2 }", "saturation"),
         ("concurrency = 4\nconversations = { num_clients = 2 }", "concurrency"),
         ("rate = 4\nconversations = {}", "rate"),
+        ("api_key_header = 'api-key'", "api_key_header"),
     ] {
         let (planned, faults) = table(text);
         assert!(faults.iter().any(|fault| fault.contains(key)), "{text}: {faults:?} {planned:?}");
@@ -241,9 +244,9 @@ fn a_search_fills_every_place_and_leaves_a_duration_alone() {
 
 #[test]
 fn every_key_of_the_table_of_options_is_read_and_what_makes_a_load_is_written_down() {
-    let shared = "endpoint = 'completions'\nmodel = 'm'\nramp_s = 10\nramp_from = 0.5\nramp_exponential = true\nrequests = 100\nduration_s = 60\n\
+    let shared = "endpoint = 'completions'\npath = '/v3/completions'\nmodel = 'm'\nramp_s = 10\nramp_from = 0.5\nramp_exponential = true\nrequests = 100\nduration_s = 60\n\
         until = 'ttft_p99=2%'\nuntil_least = 7\ndrain_s = 5\nwarmup = 8\ncooldown_cut_s = 2\nseed = 7\ntimeout_s = 31\nretries = 2\n\
-        cache = 'natural'\nexact = 'ignore-eos'\ntemperature = 0.5\napi_key_env = 'KEY'\ntokenizer = 'Cargo.toml'\ntoken_ids = true\n\
+        cache = 'natural'\nexact = 'ignore-eos'\ntemperature = 0.5\napi_key_env = 'KEY'\napi_key_header = 'api-key'\ntokenizer = 'Cargo.toml'\ntoken_ids = true\n\
         continuous_usage = true\ninsecure = true\nca_file = 'LICENSE'\nrank = 1\nworld = 2";
     let suites = [
         format!("{shared}\nrate = 2.5\narrival = 'gamma'\nburstiness = 0.5\nmax_concurrency = 64\nisl = 3\nosl = '4-8'\nprefix_tokens = 32\nprefix_groups = 4"),

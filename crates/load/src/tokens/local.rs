@@ -24,7 +24,7 @@ impl Local {
         let bytes = std::fs::read(&file).map_err(|error| {
             Error::archive(format!("cannot read '{}'", shown(&file)))
                 .because(error)
-                .hint("find it beside the weights of the model. Models with only a tokenizer.model have none")
+                .hint("give the file or its folder. It lies beside the weights of the model, and nothing is downloaded. Models with only a tokenizer.model have none")
         })?;
         Self::parse(&bytes)
             .map_err(|why| Error::usage(format!("cannot read '{}' as a tokenizer", shown(&file))).detail(why))

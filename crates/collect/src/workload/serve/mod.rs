@@ -37,9 +37,10 @@ use sparkbench_archive::FileName;
 use sparkbench_archive::manifest::{REQUESTS_FILE, SeenWire};
 use sparkbench_host::Host;
 use sparkbench_host::net::Listener;
-use sparkbench_host::web::{Tls, Web};
-use sparkbench_load::session::{headers, passes};
+use sparkbench_load::session::{passes, web};
+use sparkbench_load::settings::Settings;
 use sparkbench_load::suite::{Planned, Role};
+use sparkbench_load::target::Target;
 use sparkbench_plan::{Fault, Model, Reader};
 use sparkbench_text::error::{Error, Kind};
 
@@ -269,13 +270,8 @@ impl Workload for Serve {
 
     fn beside(&self, cell: &Cell<'_>, host: &dyn Host) -> Result<Option<Box<dyn Beside>>, Error> {
         let url = self.address(cell)?;
-        let first = self.loads.first().map(|load| &load.settings);
-        let tls = first.map_or_else(Tls::default, |settings| Tls {
-            insecure: settings.insecure,
-            ca_file: settings.ca_file.clone(),
-        });
-        let headers = first.map_or_else(|| Ok(Vec::new()), |settings| headers(host, settings))?;
-        let web = Web::new(&url, &headers, &tls)?;
+        let settings = self.loads.first().map_or_else(Settings::default, |load| load.settings.clone());
+        let web = web(host, &Target::parse(&url)?.with_path(settings.path.as_deref())?, &settings)?;
         let nonce = match &self.attach {
             Some(attach) => {
                 attach.look(host)?;

@@ -160,10 +160,12 @@ fn alike(one: &Settings, other: &Settings) -> bool {
     let of = |settings: &Settings| {
         (
             settings.endpoint,
+            settings.path.clone(),
             settings.exact,
             settings.model.clone(),
             settings.headers.clone(),
             settings.api_key_env.clone(),
+            settings.api_key_header.clone(),
             settings.insecure,
             settings.ca_file.clone(),
         )

@@ -16,6 +16,7 @@ use crate::workload::beside::{At, Done};
 use crate::workload::placement::Placement;
 use sparkbench_archive::manifest::WindowWire;
 use sparkbench_host::replay::Replay;
+use sparkbench_host::web::{Tls, Web};
 use sparkbench_load::settings::{Lengths, Settings};
 use sparkbench_plan::{Faults, Kinds, Suite};
 use sparkbench_testing::Folder;

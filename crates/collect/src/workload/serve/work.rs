@@ -57,11 +57,12 @@ impl Work {
         if self.attach.is_none() {
             (at.say)(&format!("{base} is ready after {ready_s:.1} s"));
         }
-        let models = match server::models(&self.web, LIMIT) {
+        let web = server::settled(&self.web, LIMIT);
+        let models = match server::models(&web, LIMIT) {
             Ok(models) => models,
             Err(error) => return Done::failed(format!("{}{}", error.what, log_tail(at.folder))),
         };
-        let identity = server::identify(&self.web, &models, LIMIT);
+        let identity = server::identify(&web, &models, LIMIT);
         let mut done = Done::default();
         let took = self.attach.is_none().then_some(ready_s);
         if let Err(why) = self.write_down(at.folder, took, &models, &identity) {
