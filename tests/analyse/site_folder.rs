@@ -176,3 +176,28 @@ fn files_of_somebody_else_stay_in_the_site_and_its_own_are_replaced() {
     analyse(&folder, &[]).expect(0);
     assert!(!folder.path().join("site/m/x").exists(), "pages of what is gone are gone");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_mount_in_the_place_of_the_site_stays_and_the_error_names_a_folder_below_it() {
+    use crate::support::needs::skip;
+    use std::process::Command;
+    let folder = Folder::new("analyse-site-mounted");
+    folder.put("in/runs.csv", small("llama-8b"));
+    let site = folder.path().join("site");
+    fs::create_dir(&site).unwrap();
+    let done = |program: &str, arguments: &[&str]| {
+        Command::new(program).args(arguments).arg(&site).output().is_ok_and(|output| output.status.success())
+    };
+    if !done("mount", &["-t", "tmpfs", "none"]) {
+        skip("mounting needs root");
+        return;
+    }
+    fs::write(site.join("CNAME"), "mine").unwrap();
+    let ending = analyse(&folder, &[]);
+    let kept = fs::read_to_string(site.join("CNAME"));
+    assert!(done("umount", &[]));
+    ending.expect(5).complains(&["name a folder below it, such as --site '", "site/site'"]);
+    assert_eq!(kept.unwrap(), "mine");
+    assert!(!folder.path().join("site").join("index.html").exists(), "nothing was put below the mount");
+}
