@@ -237,21 +237,6 @@ fn two_runs_with_one_id_are_both_kept_and_said_to_be() {
 }
 
 #[test]
-fn a_size_or_a_time_below_zero_is_missing_and_a_temperature_is_not() {
-    let folder = Folder::new("bad-input-below-zero");
-    folder.put(
-        "runs.csv",
-        "environment,model,kv_cache_gib,ttft_ms_p99,gpu_temp_start_c\nnative,m,-0.53,-1,-4\nnative,n,0,2.5,3\n",
-    );
-    let intake = read(&folder);
-    let [m, n] = intake.runs.as_slice() else { panic!("{:?}", intake.runs) };
-    assert_eq!((m.value("kv_cache_gib"), m.value("ttft_ms_p99")), (None, None));
-    assert_eq!((m.value("gpu_temp_start_c"), n.value("kv_cache_gib")), (Some(-4.0), Some(0.0)));
-    let reason = intake.inputs[0].reason.as_deref().unwrap();
-    assert!(reason.contains("kv_cache_gib is -0.53. Nothing of it can be below zero, so it is missing"), "{reason}");
-}
-
-#[test]
 fn hostile_names_stay_labels_and_never_become_paths() {
     let folder = Folder::new("bad-input-names");
     let table = "id,environment,model,workload,ttft_ms\n../../etc/passwd,<script>alert(1)</script>,=1+1,..,1\n";

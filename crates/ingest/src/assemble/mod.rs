@@ -31,7 +31,7 @@ use super::places::Places;
 use super::{Intake, Options, PartialRun, Record, custom, folders, labelling};
 use sparkbench_archive::manifest::RUN_FILE;
 use sparkbench_archive::{self as archive, Discovery};
-use sparkbench_model::{Facts, LocalFacts, Metric, PublishedCell, Reading};
+use sparkbench_model::{Facts, LocalFacts, PublishedCell};
 use sparkbench_text::error::Error;
 
 /// See the module.
@@ -61,14 +61,7 @@ pub(super) fn assemble(
         parsed.notes.into_iter().for_each(|note| report.note(number, note));
         for record in parsed.records {
             match record {
-                Record::Run(mut partial) => {
-                    for reading in partial.readings.iter_mut().filter(|reading| is_below_zero(reading)) {
-                        let said = format!("{} is {}", reading.metric, reading.value);
-                        report.note(number, format!("{said}. Nothing of it can be below zero, so it is missing"));
-                        (reading.value, reading.decimals) = (f64::NAN, None);
-                    }
-                    partials.push((number, *partial));
-                }
+                Record::Run(partial) => partials.push((number, *partial)),
                 Record::Facts(more) => facts.push((number, *more)),
                 Record::Metrics(definitions) => metrics.add(file.folder(), definitions),
                 Record::Journal(outcomes) => {
@@ -126,12 +119,6 @@ pub(super) fn assemble(
     folders::gather(found, &mut homes, &mut drafts, options.arms_by_folder);
     let campaigns = labelling::campaigns(found, &homes, &metrics, &drafts, &mut report)?;
     finish(found, drafts, campaigns, Told { facts, recorded }, report, options)
-}
-
-/// True for a size, a count, a time or a rate below zero. Tools write one where they have no figure. Where zero is arbitrary, as of a
-/// temperature, it is a figure.
-fn is_below_zero(reading: &Reading) -> bool {
-    reading.value < 0.0 && Metric::of_catalogue(&reading.metric).is_some_and(|metric| metric.ratio_scale)
 }
 
 /// The facts of all files, with whether each comes before what ships. That of the command line first. Where it lies among the results too it is
