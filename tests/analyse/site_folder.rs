@@ -197,7 +197,7 @@ fn a_mount_in_the_place_of_the_site_stays_and_the_error_names_a_folder_below_it(
     let ending = analyse(&folder, &[]);
     let kept = fs::read_to_string(site.join("CNAME"));
     assert!(done("umount", &[]));
-    ending.expect(5).complains(&["name a folder below it, such as --site '", "site/site'"]);
+    ending.expect(5).complains(&["is mounted on it", "name a folder below it, such as --site site/site"]);
     assert_eq!(kept.unwrap(), "mine");
     assert!(!folder.path().join("site").join("index.html").exists(), "nothing was put below the mount");
 }

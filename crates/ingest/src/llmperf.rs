@@ -28,7 +28,9 @@ const WITH_FIRST: &str = "the whole request over its output tokens, the time to 
 const PER_REQUEST: &str = "output tokens over the time of the whole request, one figure a request";
 
 /// Beginning of a key, metric, name and unit beside the metrics, why.
-const FAMILIES: &[(&str, Option<&str>, &str, &str, Option<&str>)] = &[
+type KeyFamily = (&'static str, Option<&'static str>, &'static str, &'static str, Option<&'static str>);
+
+const FAMILIES: &[KeyFamily] = &[
     ("results_ttft_s_", Some("ttft_ms"), "ttft", "s", None),
     ("results_end_to_end_latency_s_", Some("e2e_latency_ms"), "end_to_end_latency", "s", None),
     ("results_inter_token_latency_s_", None, "inter_token_latency", "s", Some(WITH_FIRST)),
