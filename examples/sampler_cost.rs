@@ -53,7 +53,13 @@ mod cost {
             let tree = Arc::new(Mutex::new(TreeSource { pids: vec![std::process::id()], ..TreeSource::default() }));
             let file = folder.join(format!("telemetry-{}.csv", interval.as_millis()));
             let before = own_cpu(host.as_ref());
-            let sampler = Sampler::start(Arc::clone(&host), gpu.clone(), interval, &file, tree)?;
+            let sampler = Sampler::start(
+                Arc::clone(&host),
+                gpu.clone(),
+                interval,
+                sparkbench::archive::Appender::create(&file)?,
+                tree,
+            )?;
             host.pause(Duration::from_secs(seconds));
             let wire = sampler.stop().wire;
             let whole =

@@ -183,7 +183,7 @@ fn as_json(nodes: &[Node], fast: Option<&Range>) -> Value {
 }
 
 /// Those that were reached, by their address on the fast link where one is named.
-fn write_hosts(path: &PathBuf, nodes: &[Node], fast: Option<&Range>, talk: &Talk) -> Result<(), Error> {
+fn write_hosts(path: &Path, nodes: &[Node], fast: Option<&Range>, talk: &Talk) -> Result<(), Error> {
     let reached = nodes.iter().filter_map(|node| {
         let about = node.about.as_ref().ok()?;
         let on_link = |range: &Range| {
