@@ -22,7 +22,7 @@ pub(super) const SETTLE_S: f64 = 60.0;
 pub enum Patience {
     /// Nothing: a person has to act. Such a refusal ends the waiting for all the others.
     None,
-    /// Leftovers of the last run vanish by themselves within [`SETTLE_S`], or not at all.
+    /// Leftovers of the last run vanish by themselves within `SETTLE_S`, or not at all.
     Settles,
     /// The machine cools down, the load falls: waited for as long as the suite allows.
     Waits,
