@@ -119,6 +119,49 @@ const OF_REQUESTS: &[&str] = &[
     "turn",
     "turn_id",
     "session_id",
+    "content",
+    "choices",
+    "finish_reason",
+];
+
+/// Columns that say when a row was taken, and columns of a machine. Together they are samples of a run under way, not runs.
+const OF_TIME: &[&str] = &["timestamp", "time", "ts", "t", "elapsed", "elapsed_s", "time_s"];
+const OF_MACHINE: &[&str] = &["power", "temp", "temperature", "util", "utilization", "utilisation", "clock", "watts"];
+
+/// Columns whose words are remarks and no settings.
+const REMARKS: &[&str] = &[
+    "error",
+    "errors",
+    "message",
+    "reason",
+    "note",
+    "notes",
+    "comment",
+    "comments",
+    "remark",
+    "remarks",
+    "description",
+    "timestamp",
+    "time",
+    "date",
+    "datetime",
+    "created_at",
+    "url",
+    "path",
+    "file",
+    "filename",
+    "log",
+    "output",
+    "output_file",
+    "hash",
+    "sha",
+    "uuid",
+    "run_id",
+    "host",
+    "hostname",
+    "user",
+    "command",
+    "cmd",
 ];
 
 /// Content of one column.
@@ -185,14 +228,24 @@ fn of_header(names: &[&str]) -> Vec<TableColumn> {
 
 /// True for names of columns that make a table of runs: a label that tells its rows apart, and a metric that is worth comparing.
 pub(super) fn is_table(names: &[&str]) -> bool {
-    let by_contract = names.iter().any(|name| matches!(*name, "environment" | "model" | "workload"))
-        && names.iter().any(|name| matches!(TableColumn::of(name), TableColumn::Metric(_)));
-    by_contract || is_rows(names)
+    is_by_contract(names) || is_rows(names)
+}
+
+fn is_by_contract(names: &[&str]) -> bool {
+    names.iter().any(|name| matches!(*name, "environment" | "model" | "workload"))
+        && names.iter().any(|name| matches!(TableColumn::of(name), TableColumn::Metric(_)))
 }
 
 /// The same for rows of JSON, which the contracts do not name.
 pub(super) fn is_rows(keys: &[&str]) -> bool {
-    keys.len() <= WIDEST && is_of_runs(keys) && !is_of_requests(keys)
+    keys.len() <= WIDEST && is_of_runs(keys) && !is_of_requests(keys) && !is_of_samples(keys)
+}
+
+fn is_of_samples(names: &[&str]) -> bool {
+    let plain: Vec<String> = names.iter().map(|name| spelling::plain(name)).collect();
+    plain.iter().any(|name| OF_TIME.contains(&name.as_str()))
+        && plain.iter().any(|name| name.split('_').any(|word| OF_MACHINE.contains(&word)))
+        && !names.iter().any(|name| matches!(TableColumn::called(name), TableColumn::Label(Label::Model)))
 }
 
 /// Most columns of a table whose names are compared with those of people.
@@ -235,6 +288,8 @@ pub(super) struct TableColumns {
     names: Vec<String>,
     of: Vec<TableColumn>,
     strangers: Vec<(bool, bool)>,
+    /// The names are not those of the contracts, so everything that tells rows apart does.
+    by_people: bool,
 }
 
 impl TableColumns {
@@ -257,6 +312,7 @@ impl TableColumns {
                 of_header(names)
             },
             strangers: vec![(false, false); names.len()],
+            by_people: !is_by_contract(names),
         })
     }
 
@@ -270,16 +326,35 @@ impl TableColumns {
         Some((self.names.get(place)?, self.of.get(place)?))
     }
 
-    /// True where the header has lengths by names that the contracts do not have, and no name of the workload.
+    /// True where the header has lengths or a concurrency by names that the contracts do not have, and no name of the workload.
     pub(super) fn name_workload(&self) -> bool {
-        let is_length =
-            |column: &TableColumn| matches!(column, TableColumn::Label(Label::Isl | Label::Osl | Label::ContextLength));
+        let is_of_work = |column: &TableColumn| {
+            matches!(column, TableColumn::Label(Label::Isl | Label::Osl | Label::ContextLength | Label::Batch))
+        };
         !self.of.contains(&TableColumn::Label(Label::Workload))
-            && self
-                .names
-                .iter()
-                .zip(&self.of)
-                .any(|(name, column)| is_length(column) && TableColumn::of(name) != *column)
+            && (self.by_people
+                || self
+                    .names
+                    .iter()
+                    .zip(&self.of)
+                    .any(|(name, column)| is_of_work(column) && TableColumn::of(name) != *column))
+    }
+
+    /// True for a column of words that nobody declared and that a person put there to tell rows apart.
+    pub(super) fn is_setting(&self, place: usize) -> bool {
+        self.by_people
+            && self.of.get(place) == Some(&TableColumn::Unknown)
+            && self.names.get(place).is_some_and(|name| !REMARKS.contains(&spelling::plain(name).as_str()))
+    }
+
+    /// True where the names are not those of the contracts.
+    pub(super) fn by_people(&self) -> bool {
+        self.by_people
+    }
+
+    /// True where no column says what was measured, so that only the name of the file does.
+    pub(super) fn is_named_by_file(&self) -> bool {
+        self.by_people && !self.of.contains(&TableColumn::Label(Label::Model))
     }
 
     /// Remembers what a stranger holds.

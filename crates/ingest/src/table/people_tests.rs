@@ -49,7 +49,7 @@ fn rows_of_different_contexts_are_different_cells() {
         "ctx_tokens,prefill_tokens,prefill_tps,gen_tokens,gen_tps,kvcache_bytes\n2048,2048,418.96,128,14.36,52184460\n4096,2048,431.02,128,14.21,69210112\n",
     );
     let [short, long] = partials(&parsed)[..] else { panic!("{parsed:?}") };
-    assert_eq!((short.workload.as_deref(), long.workload.as_deref()), (Some("ctx2048"), Some("ctx4096")));
+    assert_eq!((short.workload.as_deref(), long.workload.as_deref()), (Some("gb10-ctx2048"), Some("gb10-ctx4096")));
     assert_eq!((short.environment.as_deref(), short.setup.more["context_length"].as_str()), (None, "2048"));
     assert_eq!((figures(short), figures(long)), (vec![("decode_tok_s", 14.36)], vec![("decode_tok_s", 14.21)]));
     assert_eq!((parsed.left_out.len(), short.readings[0].origin.field.as_deref()), (0, Some("gen_tps")));
@@ -105,4 +105,36 @@ fn a_list_of_requests_or_of_samples_is_no_table_of_runs() {
     ] {
         assert!(!Table.sniff(&Head::new("r.json", text, 1)), "{text}");
     }
+}
+
+/// Runs are never averaged over what a person chose.
+#[test]
+fn rows_that_differ_in_concurrency_in_a_word_or_by_their_file_are_different_cells() {
+    let cells = |name: &str, text: &str| -> Vec<String> {
+        partials(&read(name, text)).iter().map(|partial| partial.workload.clone().unwrap_or_default()).collect()
+    };
+    let rows = "concurrency,ttft_p50_ms\n1,50\n16,90\n";
+    assert_eq!(cells("gb10.csv", rows), ["gb10-c1", "gb10-c16"]);
+    assert_eq!(cells("gb10_mtp.csv", rows), ["gb10-mtp-c1", "gb10-mtp-c16"]);
+    assert_eq!(
+        (cells("gb10_run1.csv", rows), cells("run2.csv", rows)),
+        (cells("gb10.csv", rows), vec!["c1".to_owned(), "c16".to_owned()])
+    );
+    let rows = "name,concurrency,cache_type,ttft_p50_ms,error\nm,1,cold,50,\nm,1,warm,20,slow once\n";
+    assert_eq!(cells("a.csv", rows), ["c1-cold", "c1-warm"]);
+}
+
+#[test]
+fn answers_and_samples_of_a_run_under_way_are_no_runs() {
+    for header in ["model,content,ttft_ms", "timestamp,concurrency,gen_tps,power_w", "ts,concurrency,gen_tps,gpu_util"]
+    {
+        assert!(!columns::is_rows(&header.split(',').collect::<Vec<_>>()), "{header}");
+    }
+}
+
+#[test]
+fn a_row_without_a_figure_is_left_out_unless_its_status_says_why() {
+    let parsed = read("a.csv", "name,status,gen_tps\na,,12\nb,,\nc,failed,\n");
+    assert_eq!((partials(&parsed).len(), parsed.left_out.len()), (2, 1));
+    assert!(parsed.left_out[0].to_string().contains("line 3: it holds no figure"), "{:?}", parsed.left_out);
 }

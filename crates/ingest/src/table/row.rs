@@ -7,7 +7,7 @@ use super::columns::{Label, TableColumn, TableColumns};
 use crate::figure::{Figure, Scale, excerpt, is_missing};
 use crate::flat::status;
 use crate::serving::warm_up;
-use crate::sheet::{cell, short, unit_of};
+use crate::sheet::{cell, load, short, unit_of};
 use crate::{JoinRole, PartialRun, SourceFile};
 use sparkbench_model::spelling::WrittenIn;
 use sparkbench_model::{Extra, Instant, Status};
@@ -19,6 +19,10 @@ const RULE: &str = "table.row";
 const STRANGER: &str = "the name of the column is not a metric of ours";
 /// Why the rate of the prefill is no metric.
 const PREFILL: &str = "prompt tokens a second: the speed of the prefill";
+/// Longest word of a setting, letters. What is longer is a remark.
+const WORD_MOST: usize = 40;
+/// What people write before the number of a repeat.
+const COUNTERS: &[&str] = &["run", "r", "rep", "repeat", "iter", "iteration", "trial", "try", "pass"];
 /// Most columns of such figures. A row of more is no run.
 const STRANGERS: usize = 256;
 
@@ -55,6 +59,7 @@ pub(super) fn run(
 ) -> Result<PartialRun, Error> {
     let mut partial = PartialRun { join_role: JoinRole::Alone, ..PartialRun::default() };
     let (mut outcome, mut exit_code, mut context) = (None, None, None);
+    let mut words: Vec<String> = Vec::new();
     for (place, cell) in cells {
         let (Some((name, column)), cell) = (columns.at(*place), *cell) else { continue };
         let unlike = |expected: &str| {
@@ -76,6 +81,10 @@ pub(super) fn run(
                 continue;
             }
             TableColumn::Prefill | TableColumn::Unknown => {
+                let is_word = cell.chars().count() <= WORD_MOST && Figure::parse(cell).is_none() && !is_missing(cell);
+                if columns.is_setting(*place) && is_word {
+                    words.push(cell.trim().to_owned());
+                }
                 if let Some(value) = Figure::parse(cell).and_then(Figure::finite)
                     && partial.extras.len() < STRANGERS
                 {
@@ -130,7 +139,10 @@ pub(super) fn run(
     partial.setup.more.extend(context.map(|tokens| ("context_length".to_owned(), short(tokens))));
     if columns.name_workload() {
         let setup = &partial.setup;
-        partial.workload = cell(None, setup.isl, setup.osl, context.map(|tokens| format!("ctx{}", short(tokens))));
+        let context = context.map(|tokens| format!("ctx{}", short(tokens)));
+        let rest: Vec<String> = context.into_iter().chain(load(setup.batch, None)).chain(words).collect();
+        let file = columns.is_named_by_file().then(|| stem(file.name())).flatten();
+        partial.workload = cell(file.as_deref(), setup.isl, setup.osl, (!rest.is_empty()).then(|| rest.join("-")));
     }
     partial.setup.exit_code = exit_code;
     // A status in words is the source's own judgement. Without one the code decides.
@@ -138,6 +150,12 @@ pub(super) fn run(
         (Some(Status::Failed(_)), Some(Status::Failed(code))) => Some(Status::Failed(code)),
         (said, code) => said.or(code),
     };
+    if columns.by_people() && partial.status.is_none() && partial.readings.iter().all(|reading| reading.value.is_nan())
+    {
+        return Err(Error::archive("a row is left out")
+            .at(Place::Line(at.line))
+            .detail("it holds no figure of a metric"));
+    }
     for reading in &partial.readings {
         let value = Some(reading.value).filter(|value| value.is_finite());
         match reading.metric.as_str() {
@@ -148,6 +166,19 @@ pub(super) fn run(
         }
     }
     Ok(partial)
+}
+
+/// The words of a file's name that are no counter: rows of two files are one cell only where a person gave them one name.
+fn stem(name: &str) -> Option<String> {
+    let name = name.rsplit('/').next().unwrap_or(name);
+    let name = name.split('.').next().unwrap_or(name);
+    let is_counter = |word: &str| {
+        let digits = word.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
+        let letters = word.strip_suffix(digits).unwrap_or_default().to_ascii_lowercase();
+        COUNTERS.contains(&letters.as_str()) || (letters.is_empty() && digits.len() <= 2)
+    };
+    let words: Vec<&str> = name.split(['-', '_', ' ']).filter(|word| !word.is_empty() && !is_counter(word)).collect();
+    (!words.is_empty()).then(|| words.join("-"))
 }
 
 /// `failed` may carry its reason behind a colon.
