@@ -65,6 +65,8 @@ impl Maker {
                 started: Some(Instant(1_767_225_600_000 + 60_000 * k as i64)),
                 ended: None,
                 measured: None,
+                settings: Default::default(),
+                cell: String::new(),
                 status: Status::Done,
                 readings: figures
                     .iter()

@@ -211,6 +211,8 @@ mod tests {
             started: None,
             ended: None,
             measured: None,
+            settings: Default::default(),
+            cell: String::new(),
             status: Status::Done,
             readings: Vec::new(),
             series: Vec::new(),

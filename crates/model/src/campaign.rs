@@ -13,6 +13,7 @@ use super::course::MissingRun;
 use super::custom::CustomMetric;
 use super::facts::FactConflict;
 use super::node::MeasuredLink;
+use super::setting::{AskedFactor, Factor};
 
 /// A campaign's own words and promises.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -32,6 +33,12 @@ pub struct Campaign {
     /// Label that distinguishes the arms where it is not the environment: one of [`Campaign::LABELS`]. The runs then carry its value as
     /// their environment, and their own environment among their settings.
     pub compare_by: Option<String>,
+    /// Settings that vary, in the order in which they are asked about, load axes last.
+    #[serde(skip)]
+    pub factors: Vec<Factor>,
+    /// The factor that is compared. Absent where no treatment varies.
+    #[serde(skip)]
+    pub asked: Option<AskedFactor>,
     /// Environment others are compared with.
     pub baseline: Option<String>,
     /// Figures that are true by construction, by metric: those of a server that was told how fast to be.

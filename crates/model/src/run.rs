@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::course::Course;
+use super::setting::RunSettings;
 use super::time::Instant;
 use serde::Serialize;
 
@@ -283,6 +284,10 @@ pub struct Run {
     pub course: Course,
     /// Settings and launch facts.
     pub setup: Setup,
+    /// Settings by their names, each with who says it. Filled when the runs of a campaign are laid out.
+    pub settings: RunSettings,
+    /// The same for all repeats of one cell, and for no other run of the campaign. Empty until the runs are laid out.
+    pub cell: String,
     /// The main file it came from.
     pub source: Source,
     /// Every further file it was joined from.

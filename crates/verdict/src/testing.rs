@@ -20,6 +20,8 @@ pub(crate) fn run(id: &str) -> Run {
         started: None,
         ended: None,
         measured: None,
+        settings: Default::default(),
+        cell: String::new(),
         status: Status::Done,
         readings: Vec::new(),
         series: Vec::new(),

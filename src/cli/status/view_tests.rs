@@ -73,6 +73,8 @@ fn done(environment: &str, repeat: u32, rate: f64) -> Run {
         launch: None,
         started: None,
         measured: None,
+        settings: Default::default(),
+        cell: String::new(),
         ended: Some(moment(f64::from(repeat))),
         status: Status::Done,
         readings: vec![reading("output_throughput_tok_s", rate), reading("gpu_temp_end_c", 60.0)],

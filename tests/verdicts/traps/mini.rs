@@ -169,6 +169,8 @@ fn run(cell: &WireCell, i: usize) -> Run {
         started,
         ended: seconds(&cell.end_s),
         measured: None,
+        settings: Default::default(),
+        cell: String::new(),
         status: match exit_code {
             Some(0) => Status::Done,
             Some(code) => Status::Failed(format!("exit status {code}")),

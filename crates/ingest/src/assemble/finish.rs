@@ -62,6 +62,8 @@ pub(super) fn finish(
             telemetry: partial.telemetry,
             course: partial.course,
             setup: partial.setup,
+            settings: Default::default(),
+            cell: String::new(),
             source,
             files,
         });

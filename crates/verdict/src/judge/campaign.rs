@@ -65,6 +65,8 @@ pub(super) fn report(
         published_summary: published::summary(&checks),
         published: checks,
         criteria: criteria::assess(case, groups, comparisons),
+        factors: campaign.factors.clone(),
+        asked: campaign.asked.clone(),
         compare_by: campaign.compare_by.clone(),
         essentials: essential::rows(case, groups),
         measured: Vec::new(),

@@ -57,6 +57,8 @@ pub(super) fn report<'a>(run: &Run, groups: &[Group], altered: impl Iterator<Ite
         flags,
         extras: run.extras.clone(),
         setup: run.setup.clone(),
+        settings: run.settings.clone(),
+        cell: run.cell.clone(),
         source: run.source.clone(),
         files: run.files.clone(),
     }

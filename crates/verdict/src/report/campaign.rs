@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Comparison, HypothesisReport, Interval, MeasuredRow};
-use sparkbench_model::{CustomMetric, Instant, Paper};
+use sparkbench_model::{AskedFactor, CustomMetric, Factor, Instant, Paper};
 
 /// One campaign: its words, its design, and what its rows support.
 #[derive(Debug, Clone, Serialize)]
@@ -75,6 +75,12 @@ pub struct CampaignReport {
     pub published_summary: Option<String>,
     /// The quality criteria of the published study, cell by cell.
     pub criteria: Vec<Criterion>,
+    /// Settings that vary, in the order in which they are asked about, load axes last.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub factors: Vec<Factor>,
+    /// The factor that is compared, and what else could be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: Option<AskedFactor>,
     /// Label that distinguishes the arms where it is not the environment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compare_by: Option<String>,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
-use sparkbench_model::{Extra, Instant, Origin, Setup, Source, Status};
+use sparkbench_model::{Extra, Instant, Origin, RunSettings, Setup, Source, Status};
 
 /// One run as the pages show it.
 #[derive(Debug, Clone, Serialize)]
@@ -41,6 +41,12 @@ pub struct RunReport {
     pub extras: Vec<Extra>,
     /// Settings and launch facts.
     pub setup: Setup,
+    /// Settings by their names, each with who says it.
+    #[serde(skip_serializing_if = "RunSettings::is_empty")]
+    pub settings: RunSettings,
+    /// Equal for repeats of one cell.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub cell: String,
     /// Main file.
     pub source: Source,
     /// Other files.
@@ -68,6 +74,8 @@ impl RunReport {
             flags: self.flags.clone(),
             extras: Vec::new(),
             setup: self.setup.clone(),
+            settings: self.settings.clone(),
+            cell: self.cell.clone(),
             source: self.source.clone(),
             files: self.files.clone(),
         }

@@ -17,6 +17,8 @@ fn run(samples: Vec<Sample>) -> Run {
         started: None,
         ended: None,
         measured: None,
+        settings: Default::default(),
+        cell: String::new(),
         status: Status::Done,
         readings: Vec::new(),
         series: Vec::new(),
