@@ -4,47 +4,53 @@ mod history;
 mod machine;
 mod markdown;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::intake::{self, Judging};
+use super::intake::{self, Judged, Judging};
 use super::outcome::Outcome;
 use super::series::Following;
 use super::stdout::print;
 use super::talk::Talk;
 use sparkbench_archive::{self as archive, FileName};
+use sparkbench_design as design;
+use sparkbench_ingest::Intake;
 use sparkbench_ingest::history::TIME_COLUMN;
-use sparkbench_ingest::{self as ingest, Intake};
-use sparkbench_model::{Altered, Campaign, Run};
+use sparkbench_model::{Altered, Campaign, CustomMetric, Run, Setting, SettingOrigin, SettingValue};
 use sparkbench_site::page;
 use sparkbench_text::error::Error;
 use sparkbench_verdict::badge;
-use sparkbench_verdict::number::{count, significant};
-use sparkbench_verdict::report::{Comparison, VerdictKind};
+use sparkbench_verdict::number::{count, list, significant};
+use sparkbench_verdict::report::{Analysis, Comparison, VerdictKind};
 
-/// Compare one set of runs with another, and exit with 1 when it is worse
+/// Compare sets of runs with the first of them, and exit with 1 when one is worse
 ///
-/// BASE and CANDIDATE are folders or files of any tool, or one environment of them as PATH#ENVIRONMENT. Metrics without a better direction
-/// (memory, power) are shown and never decide the exit code.
+/// BASE and CANDIDATE are folders or files of any tool, or one level of what they compare as PATH#LEVEL (an environment, an engine, a
+/// precision). Runs meet by their settings. A BASE alone is compared within itself. Metrics without a better direction (memory, power) are
+/// shown and never decide the exit code.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  sparkbench compare data/phase1#native data/phase1#container\n  \
                         sparkbench compare results/main results/branch --markdown comment.md --junit verdicts.xml\n  \
                         sparkbench compare model-bf16.json model-fp8.json    two files of any tool, one run each\n  \
-                        sparkbench compare x/vllm x/sglang --compare-by engine\n  \
+                        sparkbench compare x/vllm x/sglang x/trtllm    each against the first\n  \
+                        sparkbench compare results    the levels of what varies in it, such as bf16 and fp8\n  \
                         sparkbench compare archive --against history    the newest campaign against the stable period before it\n\n\
                         Exit codes: 0 every primary metric is equivalent, better, or worse by less than its margin,\n\
                         1 a primary metric is worse beyond its margin, 2 usage, 5 an input could not be read,\n\
                         6 a primary metric is inconclusive or not comparable.")]
 pub(crate) struct Compare {
-    /// Baseline: a folder or a file, or PATH#ENVIRONMENT
+    /// Baseline: a folder or a file, or PATH#LEVEL
     #[arg(value_name = "BASE")]
     base: OsString,
-    /// Candidate to judge: a folder or a file, or PATH#ENVIRONMENT
-    #[arg(value_name = "CANDIDATE", required_unless_present = "against")]
+    /// Candidate to judge: a folder or a file, or PATH#LEVEL. Without one the levels of BASE are compared
+    #[arg(value_name = "CANDIDATE")]
     candidate: Option<OsString>,
+    /// More candidates
+    #[arg(value_name = "CANDIDATE")]
+    more: Vec<OsString>,
     /// Compare the newest campaign of BASE with the last stable period before it. BASE may be anything that `sparkbench history` reads
-    #[arg(long, value_name = "history", value_parser = ["history"], conflicts_with_all = ["candidate", "junit", "badge", "all"])]
+    #[arg(long, value_name = "history", value_parser = ["history"], conflicts_with_all = ["candidate", "more", "junit", "badge", "all"])]
     against: Option<String>,
     /// Write the verdicts as Markdown, for a comment on a pull request
     #[arg(long, value_name = "FILE")]
@@ -72,7 +78,7 @@ const MOST_CELLS: usize = 3;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Side {
     path: PathBuf,
-    environment: Option<String>,
+    level: Option<String>,
 }
 
 impl Side {
@@ -90,9 +96,9 @@ impl Side {
         let last = cuts.clone().next();
         match cuts.find(|(path, _)| exists(path)).or(last) {
             Some((path, environment)) if !exists(typed) => {
-                Self { path: path_of(path), environment: Some(environment.to_owned()) }
+                Self { path: path_of(path), level: Some(environment.to_owned()) }
             }
-            _ => Self { path: path_of(typed), environment: None },
+            _ => Self { path: path_of(typed), level: None },
         }
     }
 }
@@ -102,104 +108,223 @@ fn path_of(bytes: &[u8]) -> PathBuf {
     PathBuf::new().join(FileName::new(bytes))
 }
 
-/// Takes out what both archives define under one name and mean differently: their figures are of two metrics.
-fn apart(one: &mut Intake, other: &mut Intake, talk: &Talk) {
+/// Takes out what two archives define under one name and mean differently: their figures are of two metrics.
+fn apart(intakes: &mut [&mut Intake], talk: &Talk) {
+    let mut known: BTreeMap<&str, &CustomMetric> = BTreeMap::new();
     let mut differ = BTreeSet::new();
-    let theirs: Vec<_> = other.campaigns.iter().flat_map(|campaign| &campaign.metrics).collect();
-    for (name, custom) in one.campaigns.iter().flat_map(|campaign| &campaign.metrics) {
-        if theirs.iter().any(|(known, theirs)| *known == name && !theirs.same_as(custom)) {
+    for (name, custom) in intakes.iter().flat_map(|intake| &intake.campaigns).flat_map(|campaign| &campaign.metrics) {
+        if !known.entry(name).or_insert(custom).same_as(custom) {
             differ.insert(name.clone());
         }
     }
     for name in &differ {
-        talk.warn(&format!("'{name}' is defined differently in the two arms and is not compared"));
+        talk.warn(&format!("'{name}' is defined differently in the sides and is not compared"));
     }
-    for intake in [one, other] {
+    for intake in intakes {
         intake.runs.iter_mut().for_each(|run| run.readings.retain(|reading| !differ.contains(&reading.metric)));
         intake.campaigns.iter_mut().for_each(|campaign| campaign.metrics.retain(|name, _| !differ.contains(name)));
     }
 }
 
-/// Reads both sides, judges, prints, decides.
+/// Reads all sides, judges, prints, decides.
 pub(crate) fn run(args: &Compare, talk: &Talk) -> Result<Outcome, Error> {
-    let Some(candidate) = &args.candidate else { return against_history(args, talk) };
-    if args.judging.arms_by_folder {
-        return Err(Error::usage("--arms-by-folder is for analyse: here BASE and CANDIDATE are the arms")
-            .hint("leave it out, or give the folder above both to 'sparkbench analyse --arms-by-folder'"));
+    if args.against.is_some() {
+        return against_history(args, talk);
     }
-    let (base, candidate) = (Side::parse(&args.base), Side::parse(candidate));
-    let mut runs = intake::runs_of(std::slice::from_ref(&base.path), &args.judging, talk)?;
-    let names = if base.path == candidate.path {
-        let names = (needed(&base, &runs.runs)?, needed(&candidate, &runs.runs)?);
-        if names.0 == names.1 {
-            return Err(Error::usage(format!("'{}' is both BASE and CANDIDATE", archive::shown(args.base.as_ref())))
-                .hint("name another archive, or another environment of this one"));
+    let typed: Vec<&OsString> = std::iter::once(&args.base).chain(&args.candidate).chain(&args.more).collect();
+    let sides: Vec<Side> = typed.iter().map(|typed| Side::parse(typed)).collect();
+    let judged = match &sides[..] {
+        [only] if only.level.is_none() => levels_of(only, &args.judging, talk)?,
+        [only] => {
+            return Err(Error::usage(format!("'{}' is a single side", archive::shown(Path::new(&args.base)))).hint(
+                format!(
+                    "name another, or compare all levels of the archive: sparkbench compare {}",
+                    archive::shown(&only.path)
+                ),
+            ));
         }
-        only(&mut runs, |run| run.environment == names.0 || run.environment == names.1);
-        names
-    } else {
-        let mut other = intake::runs_of(std::slice::from_ref(&candidate.path), &args.judging, talk)?;
-        apart(&mut runs, &mut other, talk);
-        let names = named(&args.judging, (&base, &runs.runs), (&candidate, &other.runs))?;
-        relabel(&mut runs, &base, &names.0)?;
-        relabel(&mut other, &candidate, &names.1)?;
-        // Ids may repeat between two archives. The side tells them apart.
-        other.runs.iter_mut().for_each(|run| run.id = format!("{}.{}", names.1, run.id));
-        // Runs of two campaigns make no block of one: what either looked at says nothing of both together.
-        runs.campaigns.iter_mut().for_each(|campaign| campaign.design = None);
-        runs.runs.append(&mut other.runs);
-        runs.inputs.append(&mut other.inputs);
-        // What became of the files of the other side counts in the one campaign as well.
-        runs.campaigns.append(&mut other.campaigns);
-        runs.facts.extend(other.facts);
-        names
+        several => sides_of(several, &args.judging, talk)?,
     };
-    one_campaign(&mut runs.campaigns, &mut runs.runs);
-    let files = [&base, &candidate].iter().all(|side| side.environment.is_none() && side.path.is_file());
-    let names = if files { meet(&mut runs, names) } else { names };
-    let label = ingest::meets(&runs.runs);
-    let judging = Judging { baseline: Some(names.0.clone()), ..args.judging.clone() };
-    let judged = intake::judge_runs(runs, &judging, talk)?;
-    let shown: Vec<&Comparison> =
-        judged.analysis.comparisons.iter().filter(|c| c.candidate == names.1 && (args.all || c.primary)).collect();
+    report(args, &judged, talk)
+}
+
+/// What was compared: the judgement, and the names of the sides, the baseline first.
+struct Compared {
+    judged: Judged,
+    names: Vec<String>,
+}
+
+/// The levels of one archive, held against its baseline.
+fn levels_of(side: &Side, judging: &Judging, talk: &Talk) -> Result<Compared, Error> {
+    let runs = intake::runs_of(std::slice::from_ref(&side.path), judging, talk)?;
+    let judged = intake::judge_runs(runs, judging, talk)?;
+    let campaigns = &judged.analysis.campaigns;
+    let baseline = campaigns.iter().find_map(|campaign| campaign.baseline.clone());
+    let mut names: Vec<String> = campaigns.iter().flat_map(|campaign| campaign.environments.iter().cloned()).collect();
+    names.sort_by_key(|name| Some(name) != baseline.as_ref());
+    names.dedup();
+    if judged.analysis.comparisons.is_empty() {
+        let why = judged.analysis.to_compare.clone().unwrap_or_else(|| "no two levels of any setting meet".to_owned());
+        return Err(Error::usage(format!("'{}' holds nothing to compare with itself", archive::shown(&side.path)))
+            .detail(why)
+            .hint("name a second folder or file"));
+    }
+    Ok(Compared { judged, names })
+}
+
+/// Two sides or more, each a path or one level of it. Cells meet by their settings.
+fn sides_of(sides: &[Side], judging: &Judging, talk: &Talk) -> Result<Compared, Error> {
+    let mut read: Vec<(&PathBuf, Intake)> = Vec::new();
+    for side in sides {
+        if !read.iter().any(|(path, _)| **path == side.path) {
+            read.push((&side.path, intake::runs_of(std::slice::from_ref(&side.path), judging, talk)?));
+        }
+    }
+    let one_archive = read.len() == 1;
+    let names = names(sides, &read, judging)?;
+    if read.len() > 1 {
+        let mut intakes: Vec<&mut Intake> = read.iter_mut().map(|(_, intake)| intake).collect();
+        apart(&mut intakes, talk);
+    }
+    let mut runs: Vec<Run> = Vec::new();
+    for (side, name) in sides.iter().zip(&names) {
+        let Some((_, intake)) = read.iter().find(|(path, _)| **path == side.path) else { continue };
+        let own = chosen(side, &intake.runs)?;
+        let several = intake.campaigns.len() > 1;
+        runs.extend(own.into_iter().map(|run| of_side(run, name, one_archive, several)));
+    }
+    let files = sides.iter().all(|side| side.level.is_none() && side.path.is_file());
+    let mut all: Option<Intake> = None;
+    for (_, mut intake) in read {
+        match &mut all {
+            None => all = Some(intake),
+            Some(all) => {
+                all.inputs.append(&mut intake.inputs);
+                all.campaigns.append(&mut intake.campaigns);
+                all.facts.append(&mut intake.facts);
+            }
+        }
+    }
+    let Some(mut all) = all else { return Err(Error::usage("nothing was named to compare")) };
+    // Runs of two campaigns make no block of one: what either looked at says nothing of both together.
+    if !one_archive {
+        all.campaigns.iter_mut().for_each(|campaign| campaign.design = None);
+    }
+    only_of(&mut all.campaigns, &all.runs, &runs);
+    all.runs = runs;
+    let declared = all.campaigns.iter().all(|campaign| campaign.declared);
+    one_campaign(&mut all.campaigns, &mut all.runs);
+    meet(&mut all, &names, judging, declared, files)?;
+    let judging = Judging { baseline: names.first().cloned(), ..judging.clone() };
+    let judged = intake::judge_runs(all, &judging, talk)?;
+    Ok(Compared { judged, names })
+}
+
+/// A run as one side has it. Two archives never share a launch, and ids may repeat between them.
+fn of_side(run: &Run, name: &str, one_archive: bool, several_campaigns: bool) -> Run {
+    let mut run = run.clone();
+    let said = |value: &str| SettingValue { value: value.to_owned(), origin: SettingOrigin::Label };
+    run.settings.insert(design::SIDE.to_owned(), said(name));
+    if several_campaigns && one_archive {
+        run.settings.insert(design::CAMPAIGN.to_owned(), said(&run.campaign));
+    }
+    if !one_archive {
+        run.id = format!("{name}.{}", run.id);
+        run.launch = run.launch.map(|launch| format!("{name}.{launch}"));
+    }
+    run
+}
+
+/// Sorts the runs of all sides into cells that meet. Folders are what a gate compares, and a gate that was given another model by mistake must
+/// not pass: there it has to be asked for.
+///
+/// # Errors
+/// Sides without a cell in common. Says what each has.
+fn meet(all: &mut Intake, names: &[String], judging: &Judging, declared: bool, files: bool) -> Result<(), Error> {
+    let asks_for_models =
+        judging.compare_by.as_deref().is_some_and(|by| ["model", "quantisation", "quantization"].contains(&by));
+    let kept: &[&str] = if files || asks_for_models { &[] } else { &["model", "quantisation"] };
+    let Some(campaign) = all.campaigns.first_mut() else { return Ok(()) };
+    campaign.baseline = None;
+    let mut lay_out = |runs: &mut [Run], declared: bool, kept: &[&str]| {
+        let mut own: Vec<&mut Run> = runs.iter_mut().collect();
+        let asked = design::Asked { compare_by: Some(design::SIDE), declared, kept };
+        design::lay_out(campaign, &mut own, asked)
+    };
+    if lay_out(&mut all.runs, declared, kept) {
+        return Ok(());
+    }
+    // Workloads may have other names in each archive, and be the same by their settings.
+    let mut nameless = all.runs.clone();
+    nameless.iter_mut().for_each(|run| _ = run.settings.remove("workload"));
+    if lay_out(&mut nameless, false, kept) {
+        all.runs = nameless;
+        return Ok(());
+    }
+    let would_meet = !kept.is_empty() && lay_out(&mut all.runs.clone(), declared, &[]);
+    lay_out(&mut all.runs, declared, kept);
+    let cells = |side: &String| {
+        let own = all.runs.iter().filter(|run| run.environment == *side);
+        let mut cells: Vec<String> = own.map(|run| format!("{} · {}", run.model, run.workload)).collect();
+        cells.sort_unstable();
+        cells.dedup();
+        let more = cells.len().saturating_sub(MOST_CELLS);
+        cells.truncate(MOST_CELLS);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("'{side}' has {}{more}", cells.join(", "))
+    };
+    let quoted: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+    Err(Error::archive(format!("{} have no model and workload in common", list(&quoted)))
+        .detail(list(&names.iter().map(cells).collect::<Vec<_>>()))
+        .hint(if would_meet {
+            "add --compare-by model to compare them anyway"
+        } else {
+            "compare runs of the same model and workload, or name both alike in a file for --labels: set = { workload = \"NAME\" }"
+        }))
+}
+
+/// Prints and writes the verdicts, and decides.
+fn report(args: &Compare, compared: &Compared, talk: &Talk) -> Result<Outcome, Error> {
+    let Compared { judged, names } = compared;
+    let analysis = &judged.analysis;
+    let is_side = |c: &&Comparison| names.contains(&c.candidate) && (args.all || c.primary);
+    let shown: Vec<&Comparison> = analysis.comparisons.iter().filter(is_side).collect();
     if shown.is_empty() {
-        let cells = |side: &String| {
-            let own = judged.analysis.runs.iter().filter(|run| run.environment == *side);
-            let mut cells: Vec<String> = own.map(|run| format!("{} · {}", run.model, run.workload)).collect();
-            cells.sort_unstable();
-            cells.dedup();
-            let more = cells.len().saturating_sub(MOST_CELLS);
-            cells.truncate(MOST_CELLS);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            format!("{}{more}", cells.join(", "))
-        };
-        return Err(Error::archive(format!("'{}' and '{}' have no model and workload in common", names.0, names.1))
-            .detail(format!("'{}' has {}, and '{}' has {}", names.0, cells(&names.0), names.1, cells(&names.1)))
-            .hint(match label {
-                Some(label) => format!("add --compare-by {label} to compare them anyway"),
-                None => {
-                    "compare runs of the same model and workload, or name both alike in a file for --labels: set = { workload = \"NAME\" }".to_owned()
-                }
-            }));
+        return Err(Error::archive(format!("{} have no metric in common", list(names)))
+            .hint("add --all to see every metric that either has"));
     }
     let decision = gate(&shown);
-    let analysis = &judged.analysis;
     print(&if args.json {
-        machine::json(&shown, &names, decision, analysis)?
+        machine::json(&shown, names, decision, analysis)?
     } else {
-        terminal(&shown, decision, talk)
+        terminal(&shown, &alone(analysis, names), decision, talk)
     })?;
     if let Some(file) = &args.markdown {
-        archive::write_atomic(file, markdown::draw(&shown, &names, decision, analysis).as_bytes())?;
+        archive::write_atomic(file, markdown::draw(&shown, names, decision, analysis).as_bytes())?;
     }
     if let Some(file) = &args.junit {
         let refuses = |c: &Comparison| c.primary && is_beyond(c);
-        archive::write_atomic(file, machine::junit(&shown, &names, refuses).as_bytes())?;
+        archive::write_atomic(file, machine::junit(&shown, names, refuses).as_bytes())?;
     }
     if let (Some(file), Some(said)) = (&args.badge, badge::of(shown.iter().copied())) {
         archive::write_atomic(file, page::badge(&said).as_bytes())?;
     }
     Ok(decision)
+}
+
+/// Cells that only some sides have, as lines.
+fn alone(analysis: &Analysis, names: &[String]) -> Vec<String> {
+    let mut cells: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+    for run in &analysis.runs {
+        cells.entry((&run.model, &run.workload)).or_default().insert(&run.environment);
+    }
+    cells
+        .into_iter()
+        .filter(|(_, sides)| names.iter().any(|name| !sides.contains(name.as_str())))
+        .map(|((model, workload), sides)| {
+            format!("{model} · {workload}: only in {}", list(&sides.into_iter().collect::<Vec<_>>()))
+        })
+        .collect()
 }
 
 /// The newest campaign against the last stable stretch.
@@ -220,91 +345,82 @@ fn against_history(args: &Compare, talk: &Talk) -> Result<Outcome, Error> {
     Ok(judged.decision())
 }
 
-/// Names of the two sides: what they are asked for by, the values of the label that is compared, or the names of their folders.
-fn named(judging: &Judging, base: (&Side, &[Run]), candidate: (&Side, &[Run])) -> Result<(String, String), Error> {
-    if judging.compare_by.is_some() {
-        let names = (needed(base.0, base.1)?, needed(candidate.0, candidate.1)?);
-        if names.0 != names.1 {
-            return Ok(names);
+/// Names of the sides: the levels that they name, the names of their files and folders, or the precisions of two files that differ in no more.
+fn names(sides: &[Side], read: &[(&PathBuf, Intake)], judging: &Judging) -> Result<Vec<String>, Error> {
+    let runs =
+        |side: &Side| read.iter().find(|(path, _)| **path == side.path).map_or(&[][..], |(_, intake)| &intake.runs);
+    let mut names = Vec::new();
+    for (place, side) in sides.iter().enumerate() {
+        let own = chosen(side, runs(side))?;
+        let folder = || side.path.file_name().map(|name| archive::shown(name.as_ref()));
+        let fallback = || if place == 0 { "base".to_owned() } else { format!("candidate {place}") };
+        let asked = judging.compare_by.as_deref().and_then(|by| only_value(&own, by));
+        names.push(side.level.clone().or(asked).or_else(folder).unwrap_or_else(fallback));
+    }
+    if sides.iter().all(|side| side.level.is_none() && side.path.is_file()) {
+        let said: Option<Vec<String>> = sides
+            .iter()
+            .map(|side| Some(only_value(&chosen(side, runs(side)).ok()?, "quantisation")?.to_lowercase()))
+            .collect();
+        if let Some(said) = said.filter(|said| said.iter().collect::<BTreeSet<_>>().len() == said.len()) {
+            return Ok(said);
         }
     }
-    let names = (label(base.0, "base"), label(candidate.0, "candidate"));
-    Ok(if names.0 == names.1 { ("base".to_owned(), "candidate".to_owned()) } else { names })
+    let mut taken: BTreeMap<String, usize> = BTreeMap::new();
+    names.iter().for_each(|name| *taken.entry(name.clone()).or_default() += 1);
+    if taken.values().all(|count| *count == 1) {
+        return Ok(names);
+    }
+    if sides.iter().enumerate().any(|(place, side)| sides.iter().take(place).any(|other| other == side)) {
+        return Err(Error::usage("one side is named twice").hint("name another archive, or another level of this one"));
+    }
+    // Two folders of one name.
+    let number = |(place, _): (usize, &Side)| match place {
+        0 => "base".to_owned(),
+        1 => "candidate".to_owned(),
+        _ => format!("candidate {place}"),
+    };
+    Ok(sides.iter().enumerate().map(number).collect())
 }
 
-/// Lets two files meet that have no model in common. They are then called by their quantisation, since their names are long. Folders are
-/// what a gate compares, and a gate that was given another model by mistake must not pass: there it has to be asked for.
-fn meet(runs: &mut Intake, names: (String, String)) -> (String, String) {
-    let Some(campaign) = runs.campaigns.first_mut().filter(|campaign| campaign.compare_by.is_none()) else {
-        return names;
-    };
-    let Some(label) = ingest::meet(&mut runs.runs) else { return names };
-    campaign.compare_by = Some(label.to_owned());
-    let of = |side: &str| {
-        let own = runs.runs.iter().filter(|run| run.environment == side);
-        let mut said: Vec<String> =
-            own.filter_map(|run| run.setup.quantisation.as_ref()).map(|q| q.to_lowercase()).collect();
-        said.sort_unstable();
-        said.dedup();
-        <[String; 1]>::try_from(said).ok().map(|[only]| only)
-    };
-    match (of(&names.0), of(&names.1)) {
-        (Some(a), Some(b)) if label == "quantisation" && a != b => {
-            for run in &mut runs.runs {
-                let name = if run.environment == names.0 { &a } else { &b };
-                name.clone_into(&mut run.environment);
-            }
-            (a, b)
-        }
-        _ => names,
+/// The only value of a setting among some runs.
+fn only_value(runs: &[&Run], name: &str) -> Option<String> {
+    let name = Setting::find(name).map_or(name, |setting| setting.name);
+    let said: BTreeSet<&str> = runs.iter().filter_map(|run| Some(run.settings.get(name)?.value.as_str())).collect();
+    match said.into_iter().collect::<Vec<_>>()[..] {
+        [only] => Some(only.to_owned()),
+        _ => None,
     }
 }
 
-/// The environment a side names, or the only one it has.
-fn needed(side: &Side, runs: &[Run]) -> Result<String, Error> {
+/// The runs of a side: all, or those of the level that it names, whichever setting has it.
+fn chosen<'r>(side: &Side, runs: &'r [Run]) -> Result<Vec<&'r Run>, Error> {
+    let Some(level) = &side.level else { return Ok(runs.iter().collect()) };
+    let arm: Vec<&Run> = runs.iter().filter(|run| run.environment == *level).collect();
+    if !arm.is_empty() {
+        return Ok(arm);
+    }
+    let has = |run: &Run, name: &str| run.settings.get(name).is_some_and(|said| said.value.eq_ignore_ascii_case(level));
+    let names: BTreeSet<&str> = runs.iter().flat_map(|run| run.settings.keys().map(String::as_str)).collect();
+    if let Some(name) = names.into_iter().find(|name| runs.iter().any(|run| has(run, name))) {
+        return Ok(runs.iter().filter(|run| has(run, name)).collect());
+    }
     let mut known: Vec<&str> = runs.iter().map(|run| run.environment.as_str()).collect();
     known.sort_unstable();
     known.dedup();
-    let ask = |what: String| {
-        let example = known.first().copied().unwrap_or("native");
-        Err(Error::usage(what)
-            .detail(format!("its environments are: {}", known.join(", ")))
-            .hint(format!("name one, such as {}#{example}", archive::shown(&side.path))))
-    };
-    match &side.environment {
-        Some(name) if known.contains(&name.as_str()) => Ok(name.clone()),
-        Some(name) => ask(format!("'{}' has no environment '{name}'", archive::shown(&side.path))),
-        // Where one name stands beside runs that nobody named, all of them are that side.
-        None => match known.iter().filter(|name| **name != Campaign::UNLABELLED).collect::<Vec<_>>().as_slice() {
-            [] => Ok(Campaign::UNLABELLED.to_owned()),
-            [only] => Ok((**only).to_owned()),
-            _ => ask(format!("'{}' holds several environments", archive::shown(&side.path))),
-        },
-    }
+    let example = known.first().copied().unwrap_or("native");
+    Err(Error::usage(format!("'{}' has no run with the level '{level}'", archive::shown(&side.path)))
+        .detail(format!("what it compares is: {}", known.join(", ")))
+        .hint(format!("name one, such as {}#{example}", archive::shown(&side.path))))
 }
 
-fn label(side: &Side, fallback: &str) -> String {
-    let folder = || side.path.file_name().map(|name| archive::shown(name.as_ref()));
-    side.environment.clone().or_else(folder).unwrap_or_else(|| fallback.to_owned())
-}
-
-fn relabel(intake: &mut Intake, side: &Side, name: &str) -> Result<(), Error> {
-    let environment = needed(side, &intake.runs)?;
-    let unnamed = side.environment.is_none();
-    only(intake, |run| run.environment == environment || unnamed && run.environment == Campaign::UNLABELLED);
-    intake.runs.iter_mut().for_each(|run| name.clone_into(&mut run.environment));
-    Ok(())
-}
-
-/// Keeps the runs that are compared. What became of files of the others says nothing of these.
-fn only(intake: &mut Intake, is_arm: impl Fn(&Run) -> bool) {
-    let Intake { runs, campaigns, .. } = intake;
+/// What became of files of runs that are not compared says nothing of those that are.
+fn only_of(campaigns: &mut [Campaign], all: &[Run], kept: &[Run]) {
     let of_others = |altered: &Altered| {
-        let of = || runs.iter().filter(|run| altered.concerns(&run.source, &run.files));
-        of().next().is_some() && !of().any(&is_arm)
+        let concerns = |run: &&Run| altered.concerns(&run.source, &run.files);
+        all.iter().any(|run| concerns(&run)) && !kept.iter().any(|run| concerns(&run))
     };
     campaigns.iter_mut().for_each(|campaign| campaign.altered.retain(|altered| !of_others(altered)));
-    runs.retain(is_arm);
 }
 
 /// Both sides become one campaign. The words of the first that has any are kept.
@@ -340,12 +456,14 @@ fn gate(shown: &[&Comparison]) -> Outcome {
 
 /// Each comparison as one line under its name, and beside it what kind of verdict that is. Figures that cannot be compared stand there as
 /// well. With `--verbose` the sentence in full and every reason.
-fn terminal(shown: &[&Comparison], decision: Outcome, talk: &Talk) -> String {
+fn terminal(shown: &[&Comparison], alone: &[String], decision: Outcome, talk: &Talk) -> String {
     let mut text = String::new();
     let mut advice: Vec<&str> = Vec::new();
     let mut caveats = 0;
+    let several = shown.iter().any(|c| shown.first().is_some_and(|first| first.candidate != c.candidate));
     for c in shown {
-        text.push_str(&format!("{} · {} · {}\n", c.model, c.workload, c.label));
+        let of = if several { format!("{} · ", c.candidate) } else { String::new() };
+        text.push_str(&format!("{of}{} · {} · {}\n", c.model, c.workload, c.label));
         text.push_str(&format!("  {:<15} {}\n", c.verdict.word(), c.verdict.said));
         let told = c.verdict.kind == VerdictKind::NotComparable && !c.verdict.is_once();
         if let (true, Some(x), Some(y)) = (told, c.mean_baseline, c.mean_candidate) {
@@ -372,6 +490,12 @@ fn terminal(shown: &[&Comparison], decision: Outcome, talk: &Talk) -> String {
     if caveats > 0 && !talk.is_verbose() {
         text.push_str(&format!("{} and caveats, shown with -v\n", count(caveats, "reason")));
     }
+    for line in alone.iter().take(MOST_CELLS) {
+        text.push_str(&format!("{line}\n"));
+    }
+    if alone.len() > MOST_CELLS {
+        text.push_str(&format!("{} more in one side only\n", count(alone.len() - MOST_CELLS, "cell")));
+    }
     let open = shown.iter().filter(|c| c.primary && is_open(c)).count();
     let primary = shown.iter().filter(|c| c.primary).count();
     text.push_str(&match decision {
@@ -392,10 +516,8 @@ mod tests {
 
     #[test]
     fn a_side_is_a_path_or_one_environment_of_it() {
-        let side = |path: &str, environment: Option<&str>| Side {
-            path: path.into(),
-            environment: environment.map(str::to_owned),
-        };
+        let side =
+            |path: &str, environment: Option<&str>| Side { path: path.into(), level: environment.map(str::to_owned) };
         let cases: &[(&str, &[&str], Side)] = &[
             ("a/b", &[], side("a/b", None)),
             ("a/b#docker", &[], side("a/b", Some("docker"))),

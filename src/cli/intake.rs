@@ -11,9 +11,10 @@ use super::privacy::{self, Scrubbed};
 use super::talk::Talk;
 use sparkbench_archive::manifest::INTERRUPTED_FOLDER;
 use sparkbench_archive::{self as archive, Discovery};
+use sparkbench_design::Keep;
 use sparkbench_frame as frame;
 use sparkbench_ingest::{self as ingest, Ask, Intake};
-use sparkbench_model::{Altered, Campaign, FactConflict, Metric, Run};
+use sparkbench_model::{Altered, FactConflict, Metric, Run};
 use sparkbench_text::error::Error;
 use sparkbench_verdict::report::{Analysis, Input};
 use sparkbench_verdict::{self as verdict, Settings, Study};
@@ -61,22 +62,15 @@ pub(crate) struct Judging {
     /// File with facts of machines, models and prices that come before the shipped ones
     #[arg(long, value_name = "FILE")]
     pub facts: Option<PathBuf>,
-    /// Label to compare by instead of environment: engine, model, quantisation, tool, engine_version, kv_dtype, parallel, prefix_cache or
-    /// speculative. Settings that follow from it may differ too
-    #[arg(long, value_name = "LABEL", value_parser = compared)]
+    /// Setting to compare by: engine, quantisation, backend, folder or any other that varies. `?` lists those of the files
+    #[arg(long, value_name = "SETTING")]
     pub compare_by: Option<String>,
-    /// Compare folders. The first folder in which the paths of the files differ names the arm
-    #[arg(long)]
+    /// Leave out runs without this level of a setting, such as concurrency=8 or engine!=vLLM. May be repeated
+    #[arg(long = "where", value_name = "SETTING=LEVEL", value_parser = Keep::parse)]
+    pub keep: Vec<Keep>,
+    /// The same as --compare-by folder, where folders differ in a word
+    #[arg(long, hide = true)]
     pub arms_by_folder: bool,
-}
-
-/// A label that arms can be told apart by.
-fn compared(text: &str) -> Result<String, String> {
-    let label = if text == "quantization" { "quantisation" } else { text };
-    if Campaign::LABELS.contains(&label) {
-        return Ok(label.to_owned());
-    }
-    Err(format!("expected one of {}", Campaign::LABELS.join(", ")))
 }
 
 impl Default for Judging {
@@ -91,6 +85,7 @@ impl Default for Judging {
             metrics: None,
             facts: None,
             compare_by: None,
+            keep: Vec::new(),
             arms_by_folder: false,
         }
     }
@@ -104,6 +99,7 @@ impl Judging {
             metrics: self.metrics.clone(),
             facts: self.facts.clone(),
             compare_by: self.compare_by.clone(),
+            keep: self.keep.clone(),
             arms_by_folder: self.arms_by_folder,
             derive: Some(sparkbench_verdict::derive::all),
         }
@@ -186,6 +182,7 @@ fn asked(mut judged: Judged, judging: &Judging, scrubbed: Option<Scrubbed>) -> J
     judged.analysis.settings.asked.metrics = judging.metrics.is_some();
     judged.analysis.settings.asked.facts = judging.facts.is_some();
     judged.analysis.settings.asked.compare_by = judging.compare_by.clone();
+    judged.analysis.settings.asked.keep = judging.keep.iter().map(ToString::to_string).collect();
     judged.analysis.settings.asked.arms_by_folder = judging.arms_by_folder;
     judged.analysis.settings.asked.scrubbed = scrubbed.is_some();
     Judged { scrubbed, ..judged }

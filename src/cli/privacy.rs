@@ -214,8 +214,12 @@ fn of_campaign(campaign: &mut Campaign, visit: &mut Visit<'_>) {
         missing_runs,
         hypotheses,
         altered,
+        factors,
         ..
     } = campaign;
+    for factor in factors {
+        factor.levels.iter_mut().for_each(|level| visit(place::SETTING, Some(&factor.name), level));
+    }
     altered.iter_mut().for_each(|altered| of_altered(altered, visit));
     visit(place::CAMPAIGN, None, name);
     let words = title.iter_mut().chain(question).chain(prose).chain(machine).chain(baseline);
@@ -290,6 +294,10 @@ fn of_run(run: &mut Run, visit: &mut Visit<'_>) {
     for node in &mut run.course.nodes {
         node.command.iter_mut().chain(&mut node.failure).for_each(|text| visit(place::GATE, None, text));
     }
+    for (name, said) in &mut run.settings {
+        visit(place::SETTING, Some(name), &mut said.value);
+    }
+    visit(place::RUN, None, &mut run.cell);
     of_setup(&mut run.setup, visit);
     of_source(&mut run.source, visit);
     run.files.iter_mut().for_each(|file| of_source(file, visit));

@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::arms;
 use super::labels_file::SCHEMA;
 use super::name::{ONE_WORKLOAD, UNLABELLED};
 use sparkbench_archive::Found;
@@ -41,13 +40,14 @@ pub(super) fn ask<'a, 'r>(
     let mut asked: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for run in runs {
         let path = below(&run.source.path, found(&run.source.path));
-        // Where another label separates the arms, no environment is needed.
-        let another = campaigns.iter().find(|c| c.name == run.campaign).and_then(|c| c.compare_by.as_deref());
+        // What is compared has to be known. Nothing else has.
+        let question = campaigns.iter().find(|c| c.name == run.campaign).and_then(|c| c.asked.as_ref());
+        let lacking = question.map(|asked| asked.factor.as_str()).filter(|_| run.environment == UNLABELLED);
         let entry = entries.entry(path.clone()).or_default();
         entry.runs += 1;
         let said = |label: &'r str| Some(label).filter(|label| *label != UNLABELLED);
         let number = |value: Option<f64>| value.map(|value| value.to_string());
-        let (environment, model) = (said(&run.environment), said(&run.model));
+        let (environment, model) = (run.settings.get("environment").map(|e| e.value.as_str()), said(&run.model));
         let setup = &run.setup;
         for (name, value) in [
             ("tool", setup.tool.clone()),
@@ -70,14 +70,10 @@ pub(super) fn ask<'a, 'r>(
             asked.entry(label).or_default().insert(path.clone());
             entry.missing.insert(label.to_owned());
         };
-        if environment.is_none() && another.is_none() {
-            miss("environment");
-        }
         if model.is_none() {
             miss("model");
         }
-        let compared = another.filter(|label| *label != "model" && arms::lacks(run, label));
-        if let Some(label) = compared.and_then(|label| Campaign::LABELS.iter().find(|known| **known == label)) {
+        if let Some(label) = lacking.and_then(|label| FILLED.iter().find(|known| **known == label)) {
             miss(label);
         }
     }
@@ -99,6 +95,9 @@ fn below(path: &str, file: Option<&Found>) -> String {
     let base = file.map_or("", |file| file.base.as_str());
     path.strip_prefix(base).map_or(path, |rest| rest.trim_start_matches('/')).to_owned()
 }
+
+/// Settings that a `labels.toml` can say of a file.
+const FILLED: &[&str] = &["environment", "engine", "engine_version", "quantisation"];
 
 /// Labels that a person may be able to say of any file, beside those that are asked for.
 const OFFERED: &[&str] = &["engine", "quantisation"];

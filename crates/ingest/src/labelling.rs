@@ -10,10 +10,12 @@ use std::io::Read as _;
 use super::assemble::{Draft, Home};
 use super::file_report::FileReport;
 use super::labels::{FileLabels, glob};
-use super::{PartialRun, custom, name, nameless, path_labels, study};
+use super::{PartialRun, custom, name, nameless, study};
 use sparkbench_archive::Discovery;
 use sparkbench_archive::manifest::RUN_FILE;
-use sparkbench_model::{Campaign, Instant};
+use sparkbench_design::path_labels;
+use sparkbench_model::setting::SETTINGS;
+use sparkbench_model::{Campaign, Instant, Setting, SettingOrigin};
 use sparkbench_text::error::{Error, Place};
 use sparkbench_text::slug::slug;
 
@@ -101,30 +103,39 @@ fn from_path(found: &Discovery, draft: &mut Draft, alone: bool, report: &mut Fil
     take("model", &mut partial.model, model, &mut taken);
     take("workload", &mut partial.workload, said.workload(), &mut taken);
     take("engine", &mut partial.setup.engine, said.engine, &mut taken);
-    take("parallelism", &mut partial.setup.parallel, said.parallel, &mut taken);
+    take("parallel", &mut partial.setup.parallel, said.parallel, &mut taken);
     take("concurrency", &mut partial.setup.batch, said.batch, &mut taken);
-    take("request rate", &mut partial.setup.request_rate, said.request_rate, &mut taken);
-    take("input length", &mut partial.setup.isl, said.isl, &mut taken);
-    take("output length", &mut partial.setup.osl, said.osl, &mut taken);
+    take("request_rate", &mut partial.setup.request_rate, said.request_rate, &mut taken);
+    take("isl", &mut partial.setup.isl, said.isl, &mut taken);
+    take("osl", &mut partial.setup.osl, said.osl, &mut taken);
     take("repeat", &mut partial.repeat, said.repeat.filter(|_| alone), &mut taken);
     if partial.setup.quantisation.is_none()
         && let Some(quantisation) = of_model
     {
         report.note(draft.main, format!("quantisation '{quantisation}' is taken from the model's name"));
         partial.setup.quantisation = Some(quantisation);
+        partial.named.insert("quantisation", SettingOrigin::Path);
     }
     take("quantisation", &mut partial.setup.quantisation, said.quantisation, &mut taken);
     if !taken.is_empty() {
-        report.note(draft.main, format!("taken from the path: {}", taken.join(", ")));
+        let said: Vec<String> =
+            taken.iter().map(|(name, value)| format!("{} '{value}'", Setting::label_of(name))).collect();
+        report.note(draft.main, format!("taken from the path: {}", said.join(", ")));
+        partial.named.extend(taken.into_iter().map(|(name, _)| (name, SettingOrigin::Path)));
     }
 }
 
 /// Fills one label that is not known yet.
-fn take<T: Display>(name: &str, ours: &mut Option<T>, found: Option<T>, taken: &mut Vec<String>) {
+fn take<T: Display>(
+    name: &'static str,
+    ours: &mut Option<T>,
+    found: Option<T>,
+    taken: &mut Vec<(&'static str, String)>,
+) {
     if ours.is_none()
         && let Some(found) = found
     {
-        taken.push(format!("{name} '{found}'"));
+        taken.push((name, found.to_string()));
         *ours = Some(found);
     }
 }
@@ -137,8 +148,15 @@ fn below<'a>(path: &'a str, folder: &str) -> &'a str {
 fn fill(partial: &mut PartialRun, rule: &FileLabels) {
     macro_rules! fill {
         ($($field:ident),*; $($set:ident),*) => {
-            $(if partial.$field.is_none() { partial.$field.clone_from(&rule.$field); })*
-            $(if partial.setup.$set.is_none() { partial.setup.$set.clone_from(&rule.$set); })*
+            $(if partial.$field.is_none() && rule.$field.is_some() {
+                partial.$field.clone_from(&rule.$field);
+                partial.named.insert(stringify!($field), SettingOrigin::Label);
+            })*
+            $(if partial.setup.$set.is_none() && rule.$set.is_some() {
+                partial.setup.$set.clone_from(&rule.$set);
+                let name = Setting::find(stringify!($set)).map_or(stringify!($set), |setting| setting.name);
+                partial.named.insert(name, SettingOrigin::Label);
+            })*
         };
     }
     fill!(environment, model, workload, repeat, block, position;
@@ -158,6 +176,9 @@ fn over(draft: &mut Draft, set: &FileLabels, report: &mut FileReport) {
                     changed.push(format!("{} '{value}' in place of '{was}'", $name));
                 }
                 $field = Some(value);
+                let name = $name.replace(' ', "_");
+                let setting = SETTINGS.iter().find(|setting| setting.name == name || setting.label == $name);
+                partial.named.extend(setting.map(|setting| (setting.name, SettingOrigin::Label)));
             })*
         };
     }

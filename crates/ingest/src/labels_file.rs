@@ -10,7 +10,8 @@ use super::figure::excerpt;
 use super::labels::{FileLabels, Labels, glob};
 use super::toml_file::{from_toml, named, schema};
 use super::{About, Format, Head, Parsed, Record, SourceFile};
-use sparkbench_model::{Campaign, Metric};
+use sparkbench_design as design;
+use sparkbench_model::Metric;
 use sparkbench_text::error::{Error, Place};
 
 /// See the module.
@@ -51,13 +52,10 @@ fn parse(text: &str) -> Result<Labels, Error> {
     schema(text, SCHEMA)?;
     let mut labels: Labels = from_toml(text)?;
     labels.forget_empty();
-    if labels.compare_by.as_deref() == Some("quantization") {
-        labels.compare_by = Some("quantisation".to_owned());
-    }
-    if let Some(label) = labels.compare_by.as_deref().filter(|label| !Campaign::LABELS.contains(label)) {
-        return Err(Error::archive("a label cannot be compared")
-            .at(Place::Field("compare_by".into()))
-            .detail(format!("expected one of {}, found \"{}\"", Campaign::LABELS.join(", "), excerpt(label))));
+    if let Some(label) = labels.compare_by.as_deref().filter(|label| !design::is_name(label)) {
+        return Err(Error::archive("a label cannot be compared").at(Place::Field("compare_by".into())).detail(
+            format!("expected the name of a setting, such as engine or quantisation, found \"{}\"", excerpt(label)),
+        ));
     }
     if let Some(said) = labels.facts.as_deref().filter(|said| ![Labels::LOCAL, Labels::SHIPPED].contains(said)) {
         return Err(Error::archive("it is not said which facts come first")

@@ -12,7 +12,6 @@
 const _: Option<&str> = option_env!("SPARKBENCH_ROOT");
 
 mod aiperf;
-mod arms;
 mod ask;
 mod assemble;
 mod at;
@@ -25,7 +24,6 @@ mod facts;
 mod figure;
 mod file_report;
 mod flat;
-mod folders;
 mod format;
 mod formats;
 mod genai_bench;
@@ -60,7 +58,6 @@ mod outline;
 mod own;
 mod packed;
 mod partial_run;
-mod path_labels;
 mod phase1;
 mod places;
 mod prometheus;
@@ -92,7 +89,6 @@ use sparkbench_text::error::Error;
 
 use given::Given;
 
-pub use arms::{meet, meets};
 pub use ask::Ask;
 pub use facts::parse_facts;
 pub use figure::Figure;

@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use sparkbench_design::Keep;
 use sparkbench_model::{Campaign, LocalFacts, Run};
 use sparkbench_text::error::Error;
 
@@ -17,10 +18,12 @@ pub struct Options {
     pub metrics: Option<PathBuf>,
     /// Facts that come before the shipped ones.
     pub facts: Option<PathBuf>,
-    /// Label that distinguishes the arms, one of [`Campaign::LABELS`], in place of what campaigns say.
+    /// Setting to compare by, in place of what campaigns say.
     pub compare_by: Option<String>,
-    /// Whether the first folders in which paths differ are the arms.
+    /// Whether words of folders are compared, where folders differ in any.
     pub arms_by_folder: bool,
+    /// The runs that are asked about: all conditions must hold.
+    pub keep: Vec<Keep>,
     /// What an analysis makes of the figures that were read. Expressions of metrics may name those too. Without it they name what was read.
     pub derive: Option<Derive>,
 }

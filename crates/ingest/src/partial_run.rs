@@ -3,9 +3,11 @@
 //! In:  nothing.  Out: [`PartialRun`], and how it becomes a run.
 //! Not here: joining several (see `assemble`).
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
-use sparkbench_model::{Course, Extra, Reading, Sample, Series, Setup, Status};
+use sparkbench_model::{Course, Extra, Reading, Sample, Series, SettingOrigin, Setup, Status};
 
 /// Facts about the server from its log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +78,8 @@ pub struct PartialRun {
     /// Events beside the figures.
     pub course: Course,
     pub setup: Setup,
+    /// Settings that a label or the name of a file says, and not the file itself.
+    pub named: BTreeMap<&'static str, SettingOrigin>,
     /// Mark that is the same in every copy of this run. Copies are a summary that repeats the runs of a sweep, or a console block beside the
     /// JSON. Of runs with one mark in one campaign only the fullest is kept, and the others are reported as copies. Two with different
     /// starts are two runs.

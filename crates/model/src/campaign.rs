@@ -33,6 +33,9 @@ pub struct Campaign {
     /// Label that distinguishes the arms where it is not the environment: one of [`Campaign::LABELS`]. The runs then carry its value as
     /// their environment, and their own environment among their settings.
     pub compare_by: Option<String>,
+    /// Whether its runs say themselves what a cell is: an archive of ours.
+    #[serde(skip)]
+    pub declared: bool,
     /// Settings that vary, in the order in which they are asked about, load axes last.
     #[serde(skip)]
     pub factors: Vec<Factor>,

@@ -98,7 +98,7 @@ macro_rules! settings {
 /// Every setting that has a name of ours. Treatments come in the order in which a question is taken where nobody asked one. A key of a file
 /// that is not among them is a treatment of its own, behind these and before `folder` and `file`.
 pub const SETTINGS: &[Setting] = settings![
-    "environment", "environment", Treatment, "", ["env", "runtime"], |run| known(&run.environment);
+    "environment", "environment", Treatment, "", [], |run| known(&run.environment);
     "engine", "engine", Treatment, "", ["framework", "inference_engine"], |run| run.setup.engine.clone();
     "engine_version", "engine version", Treatment, "",
         ["vllm_version", "sglang_version", "build", "build_commit", "build_number", "commit"],

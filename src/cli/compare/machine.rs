@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::cli::outcome::Outcome;
 use sparkbench_site::chart::xml;
 use sparkbench_text::error::Error;
+use sparkbench_verdict::number::list;
 use sparkbench_verdict::report::{Analysis, Comparison, VerdictKind};
 
 /// Schema of the JSON.
@@ -19,7 +20,9 @@ struct Compared<'a> {
     tool: &'a sparkbench_verdict::report::Tool,
     settings: &'a sparkbench_verdict::report::SettingsReport,
     base: &'a str,
+    /// The first of the candidates.
     candidate: &'a str,
+    candidates: &'a [String],
     /// `passed`, `regression` or `undecided`: exit codes 0, 1 and 6.
     gate: &'static str,
     comparisons: &'a [&'a Comparison],
@@ -31,7 +34,7 @@ struct Compared<'a> {
 /// A figure that cannot be written.
 pub(super) fn json(
     shown: &[&Comparison],
-    names: &(String, String),
+    names: &[String],
     gate: Outcome,
     analysis: &Analysis,
 ) -> Result<String, Error> {
@@ -44,8 +47,9 @@ pub(super) fn json(
         schema: SCHEMA,
         tool: &analysis.tool,
         settings: &analysis.settings,
-        base: &names.0,
-        candidate: &names.1,
+        base: names.first().map_or("", String::as_str),
+        candidate: names.get(1).map_or("", String::as_str),
+        candidates: names.get(1..).unwrap_or_default(),
         gate,
         comparisons: shown,
     };
@@ -55,14 +59,14 @@ pub(super) fn json(
 }
 
 /// A test for each comparison: failed where the gate says no, skipped where nothing is known, passed elsewhere.
-pub(super) fn junit(shown: &[&Comparison], names: &(String, String), refuses: impl Fn(&Comparison) -> bool) -> String {
+pub(super) fn junit(shown: &[&Comparison], names: &[String], refuses: impl Fn(&Comparison) -> bool) -> String {
     let open = |c: &Comparison| matches!(c.verdict.kind, VerdictKind::Inconclusive | VerdictKind::NotComparable);
     let failed = shown.iter().filter(|c| refuses(c)).count();
     let skipped = shown.iter().filter(|c| !refuses(c) && open(c)).count();
     let mut text = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"{} against {}\" tests=\"{}\" failures=\"{failed}\" errors=\"0\" skipped=\"{skipped}\">\n",
-        xml(&names.1),
-        xml(&names.0),
+        xml(&list(names.get(1..).unwrap_or_default())),
+        xml(names.first().map_or("", String::as_str)),
         shown.len(),
     );
     for c in shown {

@@ -5,16 +5,18 @@
 
 use crate::cli::outcome::Outcome;
 use sparkbench_text::escape::markdown as escape;
-use sparkbench_verdict::number::significant;
+use sparkbench_verdict::number::{list, significant};
 use sparkbench_verdict::report::{Analysis, Comparison, Essential};
 
 /// First line of the Markdown. Shown by nobody.
 pub(super) const MARK: &str = "<!-- sparkbench compare -->";
 
 /// The decision, each verdict as a row, then decode and memory.
-pub(super) fn draw(shown: &[&Comparison], names: &(String, String), gate: Outcome, analysis: &Analysis) -> String {
+pub(super) fn draw(shown: &[&Comparison], names: &[String], gate: Outcome, analysis: &Analysis) -> String {
     // By its first line a workflow finds the comment that it made before, and changes it in place of adding another.
-    let mut text = format!("{MARK}\n### {} against {}\n\n", escape(&names.1), escape(&names.0));
+    let (base, candidates) = names.split_first().map_or(("", &[][..]), |(base, rest)| (base.as_str(), rest));
+    let several = candidates.len() > 1;
+    let mut text = format!("{MARK}\n### {} against {}\n\n", escape(&list(candidates)), escape(base));
     let worst = match gate {
         Outcome::Refused => "**Worse beyond the margin.**",
         Outcome::Undecided => "**Undecided.**",
@@ -27,7 +29,7 @@ pub(super) fn draw(shown: &[&Comparison], names: &(String, String), gate: Outcom
             "| {} | {} | {} | {} | {} |\n",
             escape(&c.model),
             escape(&c.workload),
-            escape(&c.label),
+            escape(&if several { format!("{}: {}", c.candidate, c.label) } else { c.label.clone() }),
             c.verdict.word(),
             escape(&c.verdict.said)
         ));

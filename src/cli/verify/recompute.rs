@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::cli::intake::{self, Judging};
 use crate::cli::talk::Talk;
 use sparkbench_archive::verify::{Kind, Mismatch};
+use sparkbench_design::Keep;
 use sparkbench_site::page;
 use sparkbench_text::error::Error;
 use sparkbench_text::excerpt::excerpt;
@@ -115,6 +116,13 @@ fn judging(settings: &Value, given: &Given<'_>) -> (Judging, bool) {
         metrics: given.metrics.map(Path::to_owned),
         facts: given.facts.map(Path::to_owned),
         compare_by: from.get("compare_by").and_then(Value::as_str).map(str::to_owned),
+        keep: from
+            .get("where")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(|text| Keep::parse(text.as_str()?).ok())
+            .collect(),
         arms_by_folder: from.get("arms_by_folder").and_then(Value::as_bool).unwrap_or(false),
     };
     (judging, asked.and_then(|asked| asked.get("scrubbed")).and_then(Value::as_bool).unwrap_or(false))

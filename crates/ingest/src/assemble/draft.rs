@@ -3,6 +3,8 @@
 //! In:  records of files.  Out: [`Home`], [`Draft`] and [`Told`].
 //! Not here: any rule of joining.
 
+use std::collections::BTreeSet;
+
 use crate::PartialRun;
 use crate::labels::Labels;
 use sparkbench_archive::Recorded;
@@ -48,4 +50,6 @@ pub(crate) struct Told {
     pub facts: Vec<LocalFacts>,
     /// Files that are not what was recorded of them.
     pub recorded: Recorded,
+    /// Folders of campaigns whose runs say themselves what a cell is: archives of ours.
+    pub declared: BTreeSet<String>,
 }

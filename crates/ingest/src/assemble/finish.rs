@@ -3,14 +3,16 @@
 //! In:  drafts and campaigns.  Out: [`Intake`].
 //! Not here: the names themselves (see `ingest::name`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::draft::{Draft, Told};
 use crate::file_report::FileReport;
-use crate::{Intake, Options, arms, ask, custom, labelling, missing_runs, name, nameless};
+use crate::{Intake, Options, ask, custom, labelling, missing_runs, name, nameless};
 use sparkbench_archive::{self as archive, Discovery, Recorded};
-use sparkbench_model::{Campaign, Run, Source, Status};
+use sparkbench_design as design;
+use sparkbench_model::{Campaign, Run, SettingOrigin, Source, Status};
 use sparkbench_text::error::Error;
+use sparkbench_text::plural::counted;
 
 /// Names the runs, sorts them, works out the metrics that were defined, and closes the report.
 ///
@@ -28,6 +30,7 @@ pub(super) fn finish(
     let mut runs: Vec<Run> = Vec::with_capacity(drafts.len());
     // Nobody needs to be asked for the environment of what was not measured.
     let mut shown_only: BTreeSet<String> = BTreeSet::new();
+    let mut places: BTreeMap<String, Place> = BTreeMap::new();
     for draft in drafts {
         let (id, note) = ids.give(&draft.partial);
         if let Some(note) = note {
@@ -42,7 +45,13 @@ pub(super) fn finish(
             shown_only.insert(id.clone());
         }
         let partial = draft.partial;
-        runs.push(Run {
+        let place = Place {
+            below: below(&source.path, &draft.home),
+            declared: told.declared.contains(&draft.home),
+            labelled: partial.named.get("environment") == Some(&SettingOrigin::Label),
+        };
+        places.insert(id.clone(), place);
+        let mut run = Run {
             id,
             campaign,
             environment: partial.environment.unwrap_or_else(|| name::UNLABELLED.to_owned()),
@@ -66,43 +75,93 @@ pub(super) fn finish(
             cell: String::new(),
             source,
             files,
-        });
+        };
+        run.settings = design::fill(&run, &partial.named);
+        runs.push(run);
     }
     runs.sort_by(|a, b| {
         (&a.campaign, a.started.is_none(), a.started).cmp(&(&b.campaign, b.started.is_none(), b.started))
     });
     let mut campaigns = campaigns.into_list();
-    if let Some(label) = &options.compare_by {
-        campaigns.iter_mut().for_each(|campaign| campaign.compare_by = Some(label.clone()));
+    nameless::name(&mut runs, &mut campaigns);
+    keep(&mut runs, options)?;
+    campaigns.retain(|campaign| options.keep.is_empty() || runs.iter().any(|run| run.campaign == campaign.name));
+    for campaign in &mut campaigns {
+        lay_out(campaign, &mut runs, &places, &shown_only, options);
     }
     let measured = runs.iter().filter(|run| !shown_only.contains(&run.id));
     let ask = ask::ask(measured, &campaigns, |path| found.get(path));
-    nameless::name(&mut runs, &mut campaigns);
-    arms::sort_out(&mut runs, &mut campaigns);
-    if options.arms_by_folder {
-        // Runs are grouped by campaign. Whoever names folders as arms compares them whatever models they hold.
-        for own in runs.chunk_by_mut(|a, b| a.campaign == b.campaign) {
-            let campaign =
-                campaigns.iter_mut().find(|campaign| own.first().is_some_and(|run| run.campaign == campaign.name));
-            if let Some(campaign) = campaign.filter(|campaign| campaign.compare_by.is_none()) {
-                campaign.compare_by = arms::meet(own).map(str::to_owned);
-            }
-        }
-    }
-    if options.arms_by_folder || options.compare_by.is_some() {
-        arms::reference(&runs, &mut campaigns);
-    }
     for campaign in &mut campaigns {
         missing_runs::settle(campaign, &runs);
         campaign.archive_sha256 = archive_hash(runs.iter().filter(|run| run.campaign == campaign.name));
     }
-    let Told { facts, recorded } = told;
+    let Told { facts, recorded, .. } = told;
     note_recorded(&recorded, &runs, &mut campaigns, &mut report);
     custom::apply(found, &mut runs, &mut campaigns, &facts, options.derive, &mut report)?;
     let warnings = report.warnings();
     let measured = runs.len() > shown_only.len();
     let refused = report.take_refused();
     Ok(Intake { campaigns, runs, facts, inputs: report.into_inputs(), refused, ask, warnings, measured })
+}
+
+/// Keeps the runs that somebody asks about.
+fn keep(runs: &mut Vec<Run>, options: &Options) -> Result<(), Error> {
+    let before = runs.len();
+    design::keep(runs, &options.keep).map_err(|why| Error::usage(format!("--where: {why}")))?;
+    if runs.is_empty() && before > 0 {
+        return Err(Error::usage(format!("--where leaves none of {}", counted(before, "run", "runs")))
+            .hint("'sparkbench table PATH' shows the settings of each run"));
+    }
+    Ok(())
+}
+
+/// Where a run comes from.
+struct Place {
+    /// Path of its main file below the folder of its campaign.
+    below: String,
+    /// Whether it says itself what its cell is.
+    declared: bool,
+    /// Whether a person says its environment: what else stands in its name is then no level.
+    labelled: bool,
+}
+
+/// A path below a folder.
+fn below(path: &str, folder: &str) -> String {
+    path.strip_prefix(folder).map_or(path, |rest| rest.trim_start_matches('/')).to_owned()
+}
+
+/// Sorts the runs of one campaign into cells.
+fn lay_out(
+    campaign: &mut Campaign,
+    runs: &mut [Run],
+    places: &BTreeMap<String, Place>,
+    shown_only: &BTreeSet<String>,
+    options: &Options,
+) {
+    let mut own: Vec<&mut Run> =
+        runs.iter_mut().filter(|run| run.campaign == campaign.name && !shown_only.contains(&run.id)).collect();
+    let all = |of: fn(&Place) -> bool| own.iter().all(|run| places.get(&run.id).is_some_and(of));
+    let (declared, labelled) =
+        (all(|place| place.declared), own.iter().any(|run| places.get(&run.id).is_some_and(|place| place.labelled)));
+    // The labels of runs may have changed since they were read: a model of no name is called after the one that answered.
+    for run in &mut own {
+        if let Some(model) = run.settings.get_mut("model") {
+            model.value.clone_from(&run.model);
+        }
+    }
+    if !declared && !labelled {
+        let mut placed: Vec<design::Placed<'_, '_>> = own
+            .iter_mut()
+            .filter_map(|run| {
+                let below = places.get(&run.id)?.below.as_str();
+                Some((&mut **run, below))
+            })
+            .collect();
+        design::words(&mut placed);
+    }
+    let by_folder = options.arms_by_folder && own.iter().any(|run| run.settings.contains_key("folder"));
+    let compare_by = options.compare_by.as_deref().or(by_folder.then_some("folder"));
+    design::lay_out(campaign, &mut own, design::Asked { compare_by, declared, ..design::Asked::default() });
 }
 
 /// Notes files that are not what was recorded of them: at the campaigns of the runs that they are of, else at those with runs in the folder

@@ -3,7 +3,7 @@
 //! In:  one look per file.  Out: [`Intake`].
 //! Not here: any format.
 //!
-//! A campaign's folder is the nearest one upwards that holds `labels.toml` or `campaign.json`, else the folder of the file itself.
+//! A campaign's folder is the nearest one upwards that holds `labels.toml` or `campaign.json`, else what was given on the command line.
 //! Files of one launch share the folder of a `run.json`, or else the beginning of their names.
 
 mod copies;
@@ -28,7 +28,7 @@ use super::format::Look;
 use super::given::Given;
 use super::labels::Labels;
 use super::places::Places;
-use super::{Intake, Options, PartialRun, Record, custom, folders, labelling};
+use super::{Intake, Options, PartialRun, Record, custom, labelling};
 use sparkbench_archive::manifest::RUN_FILE;
 use sparkbench_archive::{self as archive, Discovery};
 use sparkbench_model::{Facts, LocalFacts, PublishedCell};
@@ -100,7 +100,10 @@ pub(super) fn assemble(
         found.files.iter().filter(|f| f.path.rsplit('/').next() == Some(RUN_FILE)).map(|f| f.folder()).collect();
     // Files below a run's folder, however deep, lie where the run lies.
     let folders = || found.files.iter().enumerate().map(|(n, file)| belong.owner(n).unwrap_or_else(|| file.folder()));
-    let places: Vec<String> = folders().map(|folder| home_of(folder, &homes, &run_folders)).collect();
+    let places: Vec<String> = folders()
+        .zip(&found.files)
+        .map(|(folder, file)| home_of(folder, &file.base, file.alone, &homes, &run_folders))
+        .collect();
     for (number, cells) in published {
         if let Some(place) = places.get(number) {
             homes.entry(place.clone()).or_default().published.extend(cells);
@@ -112,13 +115,13 @@ pub(super) fn assemble(
     let keys: Vec<String> = found.files.iter().enumerate().map(key).collect();
     let drafts = join(found, partials, &keys, &places, &mut report);
     let mut drafts = shards::gather(drafts, &mut homes, &mut report);
-    if options.arms_by_folder {
-        folders::name_arms(found, &mut drafts, &mut report);
-    }
     labelling::apply(found, &homes, &mut drafts, &mut report);
-    folders::gather(found, &mut homes, &mut drafts, options.arms_by_folder);
+    // Archives of ours, whole or with no more than the folders of their runs: the suite says what a cell is.
+    let of_runs = found.files.iter().zip(&places).filter(|(file, _)| run_folders.contains(file.folder()));
+    let of_campaigns = homes.iter().filter(|(_, home)| home.campaign.is_some()).map(|(folder, _)| folder);
+    let declared: BTreeSet<String> = of_runs.map(|(_, place)| place).chain(of_campaigns).cloned().collect();
     let campaigns = labelling::campaigns(found, &homes, &metrics, &drafts, &mut report)?;
-    finish(found, drafts, campaigns, Told { facts, recorded }, report, options)
+    finish(found, drafts, campaigns, Told { facts, recorded, declared }, report, options)
 }
 
 /// The facts of all files, with whether each comes before what ships. That of the command line first. Where it lies among the results too it is

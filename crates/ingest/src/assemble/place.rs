@@ -27,8 +27,15 @@ const ROLES: &[&str] = &[
     "_console",
 ];
 
-/// The folder of the campaign that a folder belongs to.
-pub(super) fn home_of(folder: &str, homes: &BTreeMap<String, Home>, run_folders: &BTreeSet<&str>) -> String {
+/// The folder of the campaign that a folder belongs to: the nearest one upwards that says so itself, else what was given on the command line,
+/// however deep its folders are. Files that were given one by one are of one campaign.
+pub(super) fn home_of(
+    folder: &str,
+    base: &str,
+    alone: bool,
+    homes: &BTreeMap<String, Home>,
+    run_folders: &BTreeSet<&str>,
+) -> String {
     let mut at = folder;
     loop {
         if homes.get(at).is_some_and(|home| home.labels.is_some() || home.campaign.is_some()) {
@@ -45,20 +52,8 @@ pub(super) fn home_of(folder: &str, homes: &BTreeMap<String, Home>, run_folders:
         Some((up, _)) if run_folders.contains(folder) => {
             up.strip_suffix(RUNS_FOLDER).map_or(up, |rest| rest.trim_end_matches('/')).to_owned()
         }
-        _ => of_sweep(folder).to_owned(),
-    }
-}
-
-/// The folder in which a sweep of vLLM lies: it makes one below it for every setting of server and load.
-fn of_sweep(folder: &str) -> &str {
-    const STEPS: [&str; 2] = ["SERVE--", "BENCH--"];
-    let mut at = folder;
-    loop {
-        let (up, last) = at.rsplit_once('/').unwrap_or(("", at));
-        if !STEPS.iter().any(|step| last.starts_with(step)) {
-            return at;
-        }
-        at = up;
+        _ if alone => String::new(),
+        _ => base.to_owned(),
     }
 }
 
@@ -92,20 +87,20 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_labelled_folder_upwards_is_the_campaign() {
+    fn the_nearest_labelled_folder_upwards_is_the_campaign_else_what_was_given() {
         let labelled = || Home { campaign: Some(Campaign::default()), ..Home::default() };
         let homes = BTreeMap::from([("a".to_owned(), labelled()), ("a/b/c".to_owned(), labelled())]);
         let runs = BTreeSet::from(["x/runs/r1"]);
         for (folder, home) in [
-            ("z/SERVE--a=1/BENCH--b=2", "z"),
-            ("BENCH--b=2", ""),
             ("a/b", "a"),
             ("a/b/c/d", "a/b/c"),
-            ("z/y", "z/y"),
-            ("", ""),
+            ("z/y", "z"),
+            ("z/SERVE--a=1/BENCH--b=2", "z"),
+            ("", "z"),
             ("x/runs/r1", "x"),
         ] {
-            assert_eq!(home_of(folder, &homes, &runs), home, "{folder}");
+            assert_eq!(home_of(folder, "z", false, &homes, &runs), home, "{folder}");
         }
+        assert_eq!(home_of("y", "y", true, &homes, &runs), "", "files one by one");
     }
 }

@@ -211,6 +211,9 @@ pub struct Asked {
     /// Label that was to be compared in place of environments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compare_by: Option<String>,
+    /// Conditions on the runs that were kept, as typed.
+    #[serde(rename = "where", skip_serializing_if = "Vec::is_empty")]
+    pub keep: Vec<String>,
     /// Whether folders were to be the arms.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub arms_by_folder: bool,

@@ -18,7 +18,7 @@ const REPEATS: u32 = 9_999;
 
 /// Labels from a path.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct PathLabels {
+pub struct PathLabels {
     pub environment: Option<String>,
     pub engine: Option<String>,
     pub model: Option<String>,
@@ -132,7 +132,7 @@ enum Field {
 }
 
 /// Labels from a path, nearest part first.
-pub(super) fn of_path(path: &str) -> PathLabels {
+pub fn of_path(path: &str) -> PathLabels {
     let mut said = PathLabels::default();
     for (depth, part) in path.rsplit('/').take(PARTS).enumerate() {
         if part.len() > LONGEST {
@@ -172,23 +172,23 @@ pub(super) fn of_path(path: &str) -> PathLabels {
 }
 
 /// The quantisation that the name of a model says.
-pub(super) fn of_model(id: &str) -> Option<String> {
+pub fn of_model(id: &str) -> Option<String> {
     if id.len() > LONGEST { None } else { quantisation(&plain(id)) }
 }
 
 /// The environment that the name of a folder says.
-pub(super) fn of_folder(name: &str) -> Option<String> {
+pub fn of_folder(name: &str) -> Option<String> {
     if name.len() > LONGEST { None } else { environment(&plain(name)) }
 }
 
 /// An engine as it is spelled here, whatever its case and separators. Another name unchanged.
-pub(super) fn spelled(engine: &str) -> String {
+pub fn spelled(engine: &str) -> String {
     self::engine(&plain(engine)).unwrap_or_else(|| engine.to_owned())
 }
 
 impl PathLabels {
     /// The shape of the load, where the path says any of it: `isl-osl-cN`.
-    pub(super) fn workload(&self) -> Option<String> {
+    pub fn workload(&self) -> Option<String> {
         let lengths = match (self.isl, self.osl) {
             (Some(isl), Some(osl)) => Some(format!("{isl}-{osl}")),
             (Some(isl), None) => Some(format!("in{isl}")),

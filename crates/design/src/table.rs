@@ -1,0 +1,328 @@
+//! The runs of one campaign as a table of levels: a row a run, a column a setting that varies.
+//!
+//! In:  runs with their settings.  Out: [`Table`].
+//! Not here: what is asked about (see `cells`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sparkbench_model::{Run, Setting, SettingKind, without_quantisation};
+
+use super::{levels, path_labels};
+
+/// The level of a run whose files do not say a setting that varies among the others.
+pub(crate) const UNKNOWN: &str = "unknown";
+/// The level of a run whose files could have said a setting and do not: its default.
+pub(crate) const DEFAULT: &str = "default";
+
+/// Settings that a source leaves out because it does not know them. Where any other is absent from a source that says it elsewhere, the
+/// run has its default.
+const NEVER_DEFAULT: &[&str] = &[
+    "environment",
+    "engine",
+    "engine_version",
+    "quantisation",
+    "model",
+    "gpu",
+    "tool",
+    "tool_version",
+    "workload",
+    "isl",
+    "osl",
+    "concurrency",
+    "request_rate",
+];
+
+/// A rate from which on all requests are sent at once.
+const UNLIMITED_REQ_S: f64 = 1e6;
+
+/// Share of different fractions among the values of an undeclared number from which on it was measured and not chosen.
+const MEASURED: f64 = 0.5;
+/// Fewest values for that.
+const MEASURED_LEAST: usize = 4;
+
+/// Levels of the settings that vary.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    /// The level of each run, by setting.
+    pub columns: BTreeMap<String, Vec<String>>,
+    /// How people spell a level, by setting and level.
+    shown: BTreeMap<(String, String), String>,
+    /// Models without their precisions.
+    stems: Vec<Option<String>>,
+    /// Number of runs.
+    pub rows: usize,
+    /// Settings that some run of several does not say and that its neighbours decide.
+    joined: BTreeSet<String>,
+}
+
+impl Table {
+    /// Of these runs, with these settings only where any are named.
+    pub(crate) fn of(runs: &[&Run], only: Option<&[&str]>) -> Self {
+        let mut table = Self { rows: runs.len(), ..Self::default() };
+        let names: BTreeSet<&str> = runs.iter().flat_map(|run| run.settings.keys().map(String::as_str)).collect();
+        let engine = values(runs, "engine");
+        let model = values(runs, "model");
+        table.stems.clone_from(&model);
+        for name in names.into_iter().filter(|name| only.is_none_or(|only| only.contains(name))) {
+            let said = match only {
+                // Whoever declares cells tells models apart by their labels, unless precisions are compared.
+                Some(only) if name == "model" && !only.contains(&"quantisation") => raw(runs, name),
+                _ => values(runs, name),
+            };
+            if name == "requests" && !runs.iter().any(|run| floods(run)) {
+                continue;
+            }
+            if is_measured(name, &said) {
+                continue;
+            }
+            let mut column = table.level(name, &said);
+            if name == "requests" {
+                // A load only where all are sent at once.
+                column
+                    .iter_mut()
+                    .zip(runs)
+                    .filter(|(_, run)| !floods(run))
+                    .for_each(|(level, _)| *level = Some(String::new()));
+            }
+            let column = table.complete(name, column, runs, (&engine, &model));
+            table.columns.insert(name.to_owned(), column);
+        }
+        table.columns.retain(|_, column| column.iter().collect::<BTreeSet<_>>().len() > 1);
+        table
+    }
+
+    /// Levels in one spelling.
+    fn level(&mut self, name: &str, said: &[Option<String>]) -> Vec<Option<String>> {
+        let all: Vec<String> = said.iter().flatten().cloned().collect();
+        let near = if ["isl", "osl"].contains(&name) { levels::lengths(&all) } else { BTreeMap::new() };
+        said.iter()
+            .map(|value| {
+                let value = value.as_ref()?;
+                let level = near.get(value).cloned().unwrap_or_else(|| levels::normal(value));
+                let shown = near.get(value).unwrap_or(value).clone();
+                self.shown.entry((name.to_owned(), level.clone())).or_insert(shown);
+                Some(level)
+            })
+            .collect()
+    }
+
+    /// Levels for runs that do not say one.
+    fn complete(
+        &mut self,
+        name: &str,
+        column: Vec<Option<String>>,
+        runs: &[&Run],
+        (engine, model): (&[Option<String>], &[Option<String>]),
+    ) -> Vec<String> {
+        let sources: Vec<BTreeSet<&str>> = runs
+            .iter()
+            .map(|run| std::iter::once(&run.source).chain(&run.files).map(|file| file.format.as_str()).collect())
+            .collect();
+        let saying: Vec<&BTreeSet<&str>> =
+            column.iter().zip(&sources).filter_map(|(level, source)| level.as_ref().map(|_| source)).collect();
+        let can_default = !NEVER_DEFAULT.contains(&name);
+        (0..column.len())
+            .map(|row| {
+                if let Some(Some(level)) = column.get(row) {
+                    return level.clone();
+                }
+                let source = sources.get(row);
+                if can_default && saying.iter().any(|other| Some(*other) == source) {
+                    return DEFAULT.to_owned();
+                }
+                // The nearest runs decide, where they agree: those of its model and engine, as far as it says them.
+                let alike = |other: usize, of: &[Option<String>]| {
+                    let (ours, theirs) = (of.get(row).cloned().flatten(), of.get(other).cloned().flatten());
+                    ours.is_none() || theirs.is_none() || ours == theirs
+                };
+                let near: BTreeSet<&String> = (0..column.len())
+                    .filter(|other| {
+                        (name == "engine" || alike(*other, engine)) && (name == "model" || alike(*other, model))
+                    })
+                    .filter_map(|other| column.get(other)?.as_ref())
+                    .collect();
+                match near.iter().collect::<Vec<_>>()[..] {
+                    [only] => {
+                        self.joined.insert(name.to_owned());
+                        (*only).clone()
+                    }
+                    _ => UNKNOWN.to_owned(),
+                }
+            })
+            .collect()
+    }
+
+    /// A level as people spell it.
+    pub(crate) fn shown(&self, name: &str, level: &str) -> String {
+        self.shown.get(&(name.to_owned(), level.to_owned())).cloned().unwrap_or_else(|| level.to_owned())
+    }
+
+    /// The model of a run without its precision, as people spell it.
+    pub(crate) fn stem(&self, row: usize) -> Option<String> {
+        self.stems.get(row).cloned().flatten()
+    }
+
+    /// The level of a run.
+    pub(crate) fn at(&self, name: &str, row: usize) -> Option<&str> {
+        self.columns.get(name)?.get(row).map(String::as_str)
+    }
+
+    /// Levels of a column, in order.
+    pub(crate) fn levels(&self, name: &str) -> Vec<String> {
+        let mut levels: Vec<String> = self.columns.get(name).into_iter().flatten().cloned().collect();
+        levels.sort_by(|a, b| levels::order(a, b));
+        levels.dedup();
+        levels
+    }
+
+    /// Names of the settings that vary: treatments in the order of asking, then load axes.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.columns.keys().cloned().collect();
+        names.sort_by_key(|name| (Setting::kind_of(name) == SettingKind::Load, rank(name)));
+        names
+    }
+}
+
+/// Place of a treatment in the order of asking. Those without a declaration come before `folder` and `file`.
+pub(crate) fn rank(name: &str) -> usize {
+    let place = |name: &str| sparkbench_model::setting::SETTINGS.iter().position(|setting| setting.name == name);
+    let folder = place("folder").unwrap_or(usize::MAX);
+    match place(name) {
+        Some(place) if place >= folder => place + 1,
+        Some(place) => place,
+        None => folder,
+    }
+}
+
+/// True where all requests of a run were sent at once.
+fn floods(run: &Run) -> bool {
+    let rate = run.setup.request_rate;
+    run.setup.batch.is_none() && rate.is_some_and(|rate| rate >= UNLIMITED_REQ_S)
+}
+
+/// An undeclared number with a fraction that differs from run to run was measured.
+fn is_measured(name: &str, said: &[Option<String>]) -> bool {
+    if Setting::find(name).is_some() {
+        return false;
+    }
+    let numbers: Vec<f64> = said.iter().flatten().filter_map(|value| value.parse().ok()).collect();
+    let fractions: BTreeSet<u64> =
+        numbers.iter().filter(|number| number.fract() != 0.0).map(|number| number.to_bits()).collect();
+    numbers.len() >= MEASURED_LEAST && fractions.len() as f64 > MEASURED * numbers.len() as f64
+}
+
+/// What each run says. A model is named without its precision.
+fn values(runs: &[&Run], name: &str) -> Vec<Option<String>> {
+    runs.iter().map(|run| value(run, name)).collect()
+}
+
+fn raw(runs: &[&Run], name: &str) -> Vec<Option<String>> {
+    runs.iter().map(|run| run.settings.get(name).map(|setting| setting.value.clone())).collect()
+}
+
+/// What a run says of a setting.
+pub(crate) fn value(run: &Run, name: &str) -> Option<String> {
+    let said = run.settings.get(name).map(|setting| setting.value.clone())?;
+    match name {
+        // Without a known precision a name is the only thing that tells two runs apart.
+        "model" if run.settings.contains_key("quantisation") => Some(stem(&said, run.setup.quantisation.as_deref())),
+        "engine" => Some(path_labels::spelled(&said)),
+        _ => Some(said),
+    }
+}
+
+/// The model without its quantisation.
+pub(crate) fn stem(model: &str, quantisation: Option<&str>) -> String {
+    let short = quantisation.map_or_else(|| model.to_owned(), |quantisation| without_quantisation(model, quantisation));
+    path_labels::of_model(&short).map_or(short.clone(), |said| without_quantisation(&short, &said))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use sparkbench_model::{Course, SettingOrigin, SettingValue, Setup, Source, Status};
+
+    /// A run with these settings.
+    pub(crate) fn run(settings: &[(&str, &str)]) -> Run {
+        let number =
+            |name: &str| settings.iter().find(|(known, _)| *known == name).and_then(|(_, value)| value.parse().ok());
+        let word = |name: &str| settings.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        Run {
+            id: String::new(),
+            campaign: "c".into(),
+            environment: word("environment").unwrap_or_else(|| "unlabelled".into()),
+            model: word("model").unwrap_or_else(|| "unlabelled".into()),
+            workload: word("workload").unwrap_or_else(|| "default".into()),
+            repeat: None,
+            block: None,
+            position: None,
+            launch: None,
+            started: None,
+            ended: None,
+            measured: None,
+            status: Status::Done,
+            readings: Vec::new(),
+            series: Vec::new(),
+            extras: Vec::new(),
+            telemetry: Vec::new(),
+            course: Course::default(),
+            setup: Setup { quantisation: word("quantisation"), batch: number("concurrency"), ..Setup::default() },
+            settings: settings
+                .iter()
+                .map(|(name, value)| {
+                    ((*name).to_owned(), SettingValue { value: (*value).to_owned(), origin: SettingOrigin::Result })
+                })
+                .collect(),
+            cell: String::new(),
+            source: Source { path: String::new(), format: "f".into(), sha256: String::new(), joined: None },
+            files: Vec::new(),
+        }
+    }
+
+    fn table(runs: &[Run]) -> Table {
+        Table::of(&runs.iter().collect::<Vec<_>>(), None)
+    }
+
+    #[test]
+    fn a_flag_that_is_absent_has_its_default_and_an_engine_that_is_absent_is_that_of_the_others() {
+        let mut runs = vec![run(&[("engine", "vLLM"), ("fa", "on")]), run(&[("engine", "vLLM")]), run(&[("fa", "on")])];
+        runs[2].source.format = "g".into();
+        let found = table(&runs);
+        assert_eq!(found.columns.keys().collect::<Vec<_>>(), ["fa"]);
+        assert_eq!(found.columns["fa"], ["on", "default", "on"]);
+    }
+
+    #[test]
+    fn what_varies_among_the_neighbours_is_unknown_where_nobody_says_it() {
+        let runs = vec![run(&[("engine", "vLLM")]), run(&[("engine", "SGLang")]), run(&[("x", "y")])];
+        assert_eq!(table(&runs).columns["engine"], ["vllm", "sglang", "unknown"]);
+    }
+
+    #[test]
+    fn precisions_of_one_model_leave_one_model() {
+        let runs = vec![
+            run(&[("model", "Nano-30B-BF16"), ("quantisation", "bf16")]),
+            run(&[("model", "Nano-30B-FP8"), ("quantisation", "FP8")]),
+        ];
+        let found = table(&runs);
+        assert_eq!(found.names(), ["quantisation"]);
+        assert_eq!(
+            (found.levels("quantisation"), found.shown("quantisation", "fp8")),
+            (vec!["bf16".into(), "fp8".into()], "FP8".into())
+        );
+    }
+
+    #[test]
+    fn the_number_of_requests_is_a_load_only_where_all_come_at_once() {
+        let made = |requests: &str, rate: f64, batch: Option<f64>| {
+            let mut run = run(&[("requests", requests)]);
+            (run.setup.request_rate, run.setup.batch) = (Some(rate), batch);
+            run
+        };
+        assert_eq!(table(&[made("10", f64::INFINITY, None), made("200", f64::INFINITY, None)]).names(), ["requests"]);
+        assert!(
+            table(&[made("10", f64::INFINITY, Some(8.0)), made("200", f64::INFINITY, Some(8.0))]).names().is_empty()
+        );
+        assert!(table(&[made("10", 2.0, None), made("200", 2.0, None)]).names().is_empty());
+    }
+}
