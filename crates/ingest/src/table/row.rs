@@ -59,7 +59,6 @@ pub(super) fn run(
 ) -> Result<PartialRun, Error> {
     let mut partial = PartialRun { join_role: JoinRole::Alone, ..PartialRun::default() };
     let (mut outcome, mut exit_code, mut context) = (None, None, None);
-    let mut words: Vec<String> = Vec::new();
     for (place, cell) in cells {
         let (Some((name, column)), cell) = (columns.at(*place), *cell) else { continue };
         let unlike = |expected: &str| {
@@ -83,7 +82,7 @@ pub(super) fn run(
             TableColumn::Prefill | TableColumn::Unknown => {
                 let is_word = cell.chars().count() <= WORD_MOST && Figure::parse(cell).is_none() && !is_missing(cell);
                 if columns.is_setting(*place) && is_word {
-                    words.push(cell.trim().to_owned());
+                    partial.setup.more.insert(name.to_owned(), cell.trim().to_owned());
                 }
                 if let Some(value) = Figure::parse(cell).and_then(Figure::finite)
                     && partial.extras.len() < STRANGERS
@@ -140,9 +139,8 @@ pub(super) fn run(
     if columns.name_workload() {
         let setup = &partial.setup;
         let context = context.map(|tokens| format!("ctx{}", short(tokens)));
-        let rest: Vec<String> = context.into_iter().chain(load(setup.batch, None)).chain(words).collect();
-        let file = columns.is_named_by_file().then(|| stem(file.name())).flatten();
-        partial.workload = cell(file.as_deref(), setup.isl, setup.osl, (!rest.is_empty()).then(|| rest.join("-")));
+        let rest: Vec<String> = context.into_iter().chain(load(setup.batch, None)).collect();
+        partial.workload = cell(None, setup.isl, setup.osl, (!rest.is_empty()).then(|| rest.join("-")));
     }
     partial.setup.exit_code = exit_code;
     // A status in words is the source's own judgement. Without one the code decides.
@@ -166,19 +164,6 @@ pub(super) fn run(
         }
     }
     Ok(partial)
-}
-
-/// The words of a file's name that are no counter: rows of two files are one cell only where a person gave them one name.
-fn stem(name: &str) -> Option<String> {
-    let name = name.rsplit('/').next().unwrap_or(name);
-    let name = name.split('.').next().unwrap_or(name);
-    let is_counter = |word: &str| {
-        let digits = word.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
-        let letters = word.strip_suffix(digits).unwrap_or_default().to_ascii_lowercase();
-        COUNTERS.contains(&letters.as_str()) || (letters.is_empty() && digits.len() <= 2)
-    };
-    let words: Vec<&str> = name.split(['-', '_', ' ']).filter(|word| !word.is_empty() && !is_counter(word)).collect();
-    (!words.is_empty()).then(|| words.join("-"))
 }
 
 /// `failed` may carry its reason behind a colon.
