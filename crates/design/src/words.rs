@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sparkbench_model::{Run, RunSettings, SettingOrigin, SettingValue};
 
 use super::counters;
-use super::levels::normal;
+use super::levels::{are_near, normal};
 
 /// The level of a name in which no word remains, beside names in which some do.
 pub(crate) const NO_WORD: &str = "none";
@@ -188,10 +188,12 @@ impl<'a> Known<'a> {
     /// Whether a setting has this number: one of those, where any are named.
     fn has_number(&self, digits: &str, names: Option<&[&str]>) -> bool {
         let Some(number) = number_of(digits) else { return false };
-        self.settings
-            .iter()
-            .filter(|(name, _)| names.is_none_or(|names| names.contains(&name.as_str())))
-            .any(|(_, setting)| setting.value.parse::<f64>().is_ok_and(|known| known == number))
+        self.settings.iter().filter(|(name, _)| names.is_none_or(|names| names.contains(&name.as_str()))).any(
+            |(name, setting)| {
+                let near = ["isl", "osl"].contains(&name.as_str());
+                setting.value.parse::<f64>().is_ok_and(|known| known == number || near && are_near(known, number))
+            },
+        )
     }
 
     fn is_part(&self, word: &str) -> bool {
