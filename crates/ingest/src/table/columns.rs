@@ -352,11 +352,6 @@ impl TableColumns {
         self.by_people
     }
 
-    /// True where no column says what was measured, so that only the name of the file does.
-    pub(super) fn is_named_by_file(&self) -> bool {
-        self.by_people && !self.of.contains(&TableColumn::Label(Label::Model))
-    }
-
     /// Remembers what a stranger holds.
     pub(super) fn see(&mut self, place: usize, cell: &str) {
         if let Some((figures, words)) = self.strangers.get_mut(place)

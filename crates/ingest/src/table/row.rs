@@ -21,8 +21,6 @@ const STRANGER: &str = "the name of the column is not a metric of ours";
 const PREFILL: &str = "prompt tokens a second: the speed of the prefill";
 /// Longest word of a setting, letters. What is longer is a remark.
 const WORD_MOST: usize = 40;
-/// What people write before the number of a repeat.
-const COUNTERS: &[&str] = &["run", "r", "rep", "repeat", "iter", "iteration", "trial", "try", "pass"];
 /// Most columns of such figures. A row of more is no run.
 const STRANGERS: usize = 256;
 
