@@ -164,13 +164,17 @@ fn add_across(analysis: &mut Analysis, study: &Study, cases: &[Case<'_>], groups
     across::agreement::lead(&mut analysis.campaigns, &analysis.across.agreements);
     for case in cases {
         let name = &case.campaign.name;
-        let report = analysis.campaigns.iter_mut().find(|report| report.name == *name);
-        // Where anything is compared, the verdicts are the answer.
-        let Some(report) = report.filter(|_| !analysis.comparisons.iter().any(|c| c.campaign == *name)) else {
-            continue;
-        };
-        report.measured = measured::rows(case, &analysis.across.places, &analysis.costs, groups);
-        report.headline.extend(measured::sentences(&report.measured));
+        let Some(report) = analysis.campaigns.iter_mut().find(|report| report.name == *name) else { continue };
+        let own: Vec<&Comparison> = analysis.comparisons.iter().filter(|c| c.campaign == *name).collect();
+        let mut answer = conclusion::design::answer(case, &own, settings);
+        // Where anything is compared, the verdicts are the results.
+        if own.is_empty() {
+            report.measured = measured::rows(case, &analysis.across.places, &analysis.costs, groups);
+            answer = answer.or_else(|| Some(conclusion::design::of_rows(case, &report.measured)));
+        }
+        if let Some(answer) = answer {
+            conclusion::design::put(report, answer);
+        }
     }
     conclusion::answer::give(analysis);
     next::give(analysis);
