@@ -14,7 +14,7 @@ mod words;
 
 use super::super::case::Case;
 use super::super::number::count;
-use super::super::report::{CampaignReport, Comparison, MeasuredRow, Sentence};
+use super::super::report::{CampaignReport, Comparison, MeasuredRow, Ranking, Sentence};
 use super::super::strata::{self, counted};
 use super::super::{Settings, distinct::distinct, measured};
 
@@ -51,6 +51,11 @@ pub(crate) fn answer(case: &Case<'_>, comparisons: &[&Comparison], settings: &Se
     let mut found = found?;
     found.lead.splice(0..0, uncounted(case));
     Some(found)
+}
+
+/// Arms in order, stratum by stratum, where the campaign asks about a factor.
+pub(crate) fn ranking(case: &Case<'_>, comparisons: &[&Comparison], settings: &Settings) -> Vec<Ranking> {
+    case.campaign.asked.as_ref().map_or_else(Vec::new, |_| treatment::rankings(case, comparisons, settings))
 }
 
 /// The answer of rows alone, where the design says nothing more: the best of them, and what a user waits for there.

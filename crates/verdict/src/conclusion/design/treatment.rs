@@ -8,8 +8,10 @@ use super::DesignAnswer;
 use super::words::{self, place, ranking, surroundings};
 use crate::Settings;
 use crate::case::Case;
+use crate::distinct::distinct;
 use crate::number::{count, fixed, list, significant};
-use crate::report::{Comparison, Sentence, VerdictKind};
+use crate::report::{Comparison, Estimate, RankedArm, Ranking, Sentence, VerdictKind};
+use crate::strata;
 use crate::strata::rank::{Measure, PREFILL, Ranked, overall, ranked};
 use crate::strata::{LENGTHS, LOADS};
 use crate::strata::{Part, Series, Stratum, counted, series};
@@ -85,6 +87,37 @@ pub(super) fn answer<'a>(
         first.caveats.push(behind);
     }
     Some(said)
+}
+
+/// Every stratum in which two arms meet, with the figures that answers are taken from.
+pub(super) fn rankings(case: &Case<'_>, comparisons: &[&Comparison], settings: &Settings) -> Vec<Ranking> {
+    let asked = Asked { case, comparisons, confidence: settings.confidence };
+    let own = case.primary.iter().map(String::as_str);
+    let names = distinct(own.chain(OF_ALL).chain(OF_ONE).chain(OF_PROMPT).chain(OF_MEMORY));
+    let measures: Vec<Measure> = names.into_iter().filter_map(Measure::find).collect();
+    let mut found = Vec::new();
+    for stratum in strata::of(case).iter().map(|stratum| asked.judged(stratum)) {
+        for measure in &measures {
+            let arms = ranked(&stratum, measure, settings.confidence);
+            if arms.len() > 1 {
+                found.push(Ranking {
+                    model: stratum.model.to_owned(),
+                    workload: stratum.workload.to_owned(),
+                    metric: measure.name.clone(),
+                    label: measure.label.clone(),
+                    unit: measure.unit,
+                    direction: measure.direction,
+                    arms: arms.iter().map(of_report).collect(),
+                });
+            }
+        }
+    }
+    found
+}
+
+fn of_report(arm: &Ranked<'_>) -> RankedArm {
+    let Estimate { n, mean, low, high } = arm.figure;
+    RankedArm { arm: arm.arm.to_owned(), n, mean, low, high, ratio: arm.ratio }
 }
 
 impl<'a> Asked<'_, 'a> {

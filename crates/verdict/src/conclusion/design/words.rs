@@ -135,7 +135,9 @@ pub(super) fn ranking(campaign: &Campaign, measure: &Measure, arms: &[Ranked<'_>
                 measure.unit
             );
             let (a, b) = (name(best), name(other));
-            if apart_pct < NEAR_PCT {
+            if apart_pct == 0.0 {
+                format!("{a} and {b} read the same{runs}: {first}")
+            } else if apart_pct < NEAR_PCT {
                 format!("{a} and {b} lie within {} % of each other{runs}: {figures}", significant(apart_pct, 1))
             } else if measure.is_speed() {
                 format!("{a} is {} times as fast as {b}{runs}: {figures}", ratio(gain))
