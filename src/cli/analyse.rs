@@ -1,5 +1,6 @@
 //! `sparkbench analyse`: archives in, a site out.
 
+mod answers;
 mod constants;
 mod downloads;
 mod logs;
@@ -92,7 +93,7 @@ pub(crate) fn run(args: &Analyse, talk: &Talk) -> Result<Outcome, Error> {
     tell_others(&page::write(&args.site, &pages)?, talk);
     beside(&judged, &extras, args)?;
     let left_out = judged.analysis.inputs.iter().filter(|input| input.skipped).count();
-    summarise(&judged, args, pages.len(), left_out, talk);
+    summarise(&judged, args, pages.len(), left_out, talk)?;
     if args.open {
         open(&args.site, talk);
     }
@@ -282,42 +283,11 @@ fn command(args: &Analyse) -> String {
     words.join(" ")
 }
 
-fn summarise(judged: &Judged, args: &Analyse, pages: usize, left_out: usize, talk: &Talk) {
+/// The answers first, on standard output. Then what else there is to know.
+fn summarise(judged: &Judged, args: &Analyse, pages: usize, left_out: usize, talk: &Talk) -> Result<(), Error> {
     let analysis = &judged.analysis;
     for campaign in analysis.newest_first() {
-        let failed =
-            analysis.runs.iter().filter(|run| run.campaign == campaign.name && run.status.word() == "failed").count();
-        let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
-        talk.say(&format!("{} ({}{failed})", campaign.title, count(campaign.runs, "run")));
-        if let Some(answer) = &campaign.answer {
-            talk.say(&format!("  {answer}"));
-        }
-        let further: Vec<_> = campaign.headline.iter().filter(|s| Some(&s.text) != campaign.answer.as_ref()).collect();
-        // Where there are no verdicts, the sentences are few and say what was measured.
-        let brief = analysis.has_verdicts(campaign);
-        for sentence in &further {
-            let text = format!("  {}", sentence.text);
-            if brief {
-                talk.detail(&text)
-            } else {
-                talk.say(&text)
-            }
-            for caveat in &sentence.caveats {
-                talk.detail(&format!("    {caveat}"));
-            }
-        }
-        for step in &campaign.next {
-            talk.detail(&format!("  next: {}", step.text));
-        }
-        let caveats: usize = campaign.headline.iter().map(|sentence| sentence.caveats.len()).sum();
-        let parts: Vec<String> = [(if brief { further.len() } else { 0 }, "further sentence"), (caveats, "caveat")]
-            .into_iter()
-            .filter(|(n, _)| *n > 0)
-            .map(|(n, what)| count(n, what))
-            .collect();
-        if !parts.is_empty() && !talk.is_verbose() {
-            talk.say(&format!("  {}, listed with -v", list(&parts)));
-        }
+        answers::print(analysis, campaign, talk)?;
     }
     let fired = |severity: Severity| {
         analysis.traps.iter().filter(|t| t.status == TrapStatus::Fired && t.severity == severity).count()
@@ -348,4 +318,5 @@ fn summarise(judged: &Judged, args: &Analyse, pages: usize, left_out: usize, tal
         talk.say(sentence);
     }
     talk.say(&format!("{pages} files in {}, start with {}", shown(&args.site), shown(&args.site.join("index.html"))));
+    Ok(())
 }

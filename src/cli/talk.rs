@@ -118,9 +118,7 @@ impl Talk {
 
     fn line(&self, prefix: &str, style: Style, text: &str) {
         let text = if self.veil.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(self.veil.said(text)) };
-        // Control characters in file names must not reach the terminal.
-        let clean: String =
-            text.chars().map(|c| if (c.is_control() && c != '\n') || turns(c) { '\u{fffd}' } else { c }).collect();
+        let clean = clean(&text);
         let mut out = std::io::stderr().lock();
         let _ = if self.colour && (!prefix.is_empty() || style != Style::new()) {
             if prefix.is_empty() {
@@ -132,6 +130,11 @@ impl Talk {
             writeln!(out, "{prefix}{clean}")
         };
     }
+}
+
+/// The text without control characters: those of file names must not reach the terminal.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars().map(|c| if (c.is_control() && c != '\n') || turns(c) { '\u{fffd}' } else { c }).collect()
 }
 
 /// Lines of at most so many characters, broken between words. A word that is longer stays whole, so that paths can be copied. At least

@@ -4,6 +4,7 @@
 //! Not here: any knowledge of a particular study. The same rules speak about every archive.
 
 pub(super) mod answer;
+pub(super) mod design;
 mod headline;
 mod hypothesis;
 mod seen;

@@ -6,7 +6,7 @@
 mod campaign;
 mod run;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
@@ -159,18 +159,24 @@ fn add_campaign(analysis: &mut Analysis, case: &Case<'_>, groups: &[Group], roun
 /// What takes all campaigns: cells side by side, answers and next steps, costs of machines.
 fn add_across(analysis: &mut Analysis, study: &Study, cases: &[Case<'_>], groups: &[Group], round: &Round<'_>) {
     let settings = round.settings;
-    analysis.to_compare = next::to_compare(study, !analysis.comparisons.is_empty());
+    let compared: BTreeSet<&str> = analysis.comparisons.iter().map(|c| c.campaign.as_str()).collect();
+    analysis.to_compare = next::to_compare(study, &compared);
     analysis.across = across::report(cases, round);
     across::agreement::lead(&mut analysis.campaigns, &analysis.across.agreements);
     for case in cases {
         let name = &case.campaign.name;
-        let report = analysis.campaigns.iter_mut().find(|report| report.name == *name);
-        // Where anything is compared, the verdicts are the answer.
-        let Some(report) = report.filter(|_| !analysis.comparisons.iter().any(|c| c.campaign == *name)) else {
-            continue;
-        };
-        report.measured = measured::rows(case, &analysis.across.places, &analysis.costs, groups);
-        report.headline.extend(measured::sentences(&report.measured));
+        let Some(report) = analysis.campaigns.iter_mut().find(|report| report.name == *name) else { continue };
+        let own: Vec<&Comparison> = analysis.comparisons.iter().filter(|c| c.campaign == *name).collect();
+        report.ranking = conclusion::design::ranking(case, &own, settings);
+        let mut answer = conclusion::design::answer(case, &own, settings);
+        // Where anything is compared, the verdicts are the results.
+        if own.is_empty() {
+            report.measured = measured::rows(case, &analysis.across.places, &analysis.costs, groups);
+            answer = answer.or_else(|| Some(conclusion::design::of_rows(case, &report.measured)));
+        }
+        if let Some(answer) = answer {
+            conclusion::design::put(report, answer);
+        }
     }
     conclusion::answer::give(analysis);
     next::give(analysis);

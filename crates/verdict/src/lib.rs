@@ -50,6 +50,7 @@ pub mod report;
 pub mod sequential;
 pub(crate) mod shift;
 pub mod stability;
+pub(crate) mod strata;
 pub mod summary;
 pub(crate) mod telemetry;
 #[cfg(test)]

@@ -10,6 +10,7 @@ use super::case::Case;
 use super::number::significant;
 use super::report::across::Place;
 use super::report::{CostReport, EssentialCell, Group, MeasuredRow, Sentence};
+use super::strata::counted;
 use super::{essential, layout};
 use sparkbench_model::{Direction, Metric, within};
 
@@ -78,12 +79,14 @@ fn row(case: &Case<'_>, place: &Place, columns: &[String], costs: &[CostReport],
         figures: columns.iter().map(|metric| essential::figure(case, cell, key, metric, groups)).collect(),
         usd_per_million_output: cost.and_then(|cost| cost.usd_per_million_output),
         best_of: None,
+        left_out: cell
+            .is_some_and(|cell| counted::keeps_up(cell) == Some(false) || counted::runs(cell).next().is_none()),
     }
 }
 
-/// The first figure and which way it is better. Absent where the row has none or the metric has no better.
+/// The first figure and which way it is better. Absent where the row has none or is left out, or the metric has no better.
 fn first(row: &MeasuredRow) -> Option<(f64, Direction)> {
-    let figure = row.figures.first()?;
+    let figure = row.figures.first().filter(|_| !row.left_out)?;
     let direction = Metric::find(&figure.metric)?.direction;
     Some((figure.mean?, direction)).filter(|_| direction != Direction::Neutral)
 }
@@ -125,7 +128,10 @@ pub(crate) fn sentences(rows: &[MeasuredRow]) -> Vec<Sentence> {
     };
     let at = at(best);
     let text = if told == 1 {
-        format!("The {label} of {subject} is {value}{at}.")
+        let runs = figure.interval.map_or_else(String::new, |i| {
+            format!(" ({} runs, {} to {})", figure.n, significant(i.low, 4), significant(i.high, 4))
+        });
+        format!("The {label} of {subject} is {value}{runs}{at}.")
     } else {
         let end = if lower { "lowest" } else { "highest" };
         format!("The {end} {label} is {value}: {subject}{at}, the best of {told} settings.")

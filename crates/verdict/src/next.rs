@@ -1,9 +1,9 @@
-//! What to do next: the option where nothing is compared, and the steps that would make a campaign's answer surer.
+//! What to do next: what else could be compared, and the steps that would make a campaign's answer surer.
 //!
 //! In:  runs and campaigns, comparisons and traps.  Out: sentences.
 //! Not here: advice on one comparison (see `grammar::said`), the remedy of a finding (see `trap`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::Study;
 use super::columns;
@@ -11,9 +11,9 @@ use super::grammar::said;
 use super::number::{capital, count, list};
 use super::report::{Analysis, CampaignReport, Comparison, Sentence, Severity, TrapReport, TrapStatus, VerdictKind};
 use super::trap::{self, model_mismatch};
-use sparkbench_model::{Campaign, Direction, Metric, Run, without_quantisation};
+use sparkbench_model::{AskedFactor, Campaign, Direction, Factor, Metric, Run, Setting, Taken};
 
-/// Names in the sentence. More are counted.
+/// Names and campaigns in the sentence. More are counted.
 const MOST: usize = 3;
 
 /// Steps that one campaign names. Nobody follows a longer list.
@@ -99,70 +99,85 @@ fn more_runs(own: &[&Comparison]) -> Option<Sentence> {
     })
 }
 
-/// The sentence, where no two arms of one model and workload met.
-pub(crate) fn to_compare(study: &Study, compared: bool) -> Option<String> {
-    // Telemetry or a server's log alone hold nothing that could be better or worse.
-    if compared || !study.runs.iter().any(has_a_winner) {
+/// By what each campaign is compared and what else could be asked, or why nothing is compared. The campaigns that have comparisons are named.
+pub(crate) fn to_compare(study: &Study, compared: &BTreeSet<&str>) -> Option<String> {
+    let several = study.campaigns.len() > 1;
+    let mut said: Vec<String> = Vec::new();
+    for campaign in &study.campaigns {
+        let runs: Vec<&Run> = study.runs.iter().filter(|run| run.campaign == campaign.name).collect();
+        // Telemetry or a server's log alone hold nothing that could be better or worse.
+        if !runs.iter().any(|run| has_a_winner(run)) {
+            continue;
+        }
+        let text = match &campaign.asked {
+            Some(asked) => question(campaign, asked, compared.contains(campaign.name.as_str())),
+            None if several || runs.iter().all(|run| run.cell.is_empty()) => None,
+            None => Some(no_question(&campaign.factors)),
+        };
+        let name = campaign.title.as_ref().unwrap_or(&campaign.name);
+        said.extend(text.map(|text| if several { format!("{name}: {text}") } else { text }));
+    }
+    let more = said.len().saturating_sub(MOST);
+    said.truncate(MOST);
+    said.extend((more > 0).then(|| format!("So it is with {}.", count(more, "more campaign"))));
+    (!said.is_empty()).then(|| said.join(" "))
+}
+
+/// "Compared by quantisation. With it change: folder, model. To ask about the engine, add --compare-by engine." Nothing where environments
+/// are compared and nothing else varies: nobody would ask.
+fn question(campaign: &Campaign, asked: &AskedFactor, is_compared: bool) -> Option<String> {
+    let label = Setting::label_of(&asked.factor);
+    let with: Vec<String> = campaign
+        .factors
+        .iter()
+        .filter(|factor| factor.name == asked.factor)
+        .flat_map(|factor| &factor.aliased_with)
+        .map(|name| Setting::label_of(name))
+        .collect();
+    if is_compared
+        && with.is_empty()
+        && asked.others.is_empty()
+        && (asked.taken == Taken::Asked || label == "environment")
+    {
         return None;
     }
-    let by_quantisation = study.campaigns.iter().find_map(|campaign| {
-        let own: Vec<&Run> = study.runs.iter().filter(|run| run.campaign == campaign.name).collect();
-        differing(&own, |run| run.setup.quantisation.clone(), true)
-    });
-    if let Some(values) = by_quantisation {
-        return Some(option(&values, "quantisation"));
+    let mut said = vec![match is_compared {
+        true => format!("Compared by {label}."),
+        false => format!(
+            "Nothing can be compared by {label}: no two of its levels were measured with the same other settings."
+        ),
+    }];
+    if !with.is_empty() {
+        let more = with.len().saturating_sub(MOST);
+        let more = if more > 0 { format!(" and {}", count(more, "other")) } else { String::new() };
+        said.push(format!("With it change: {}{more}.", with.get(..MOST).unwrap_or(&with).join(", ")));
     }
-    let by_engine = study.campaigns.iter().find_map(|campaign| {
-        let own: Vec<&Run> = study.runs.iter().filter(|run| run.campaign == campaign.name).collect();
-        differing(&own, |run| run.setup.engine.clone(), false)
-    });
-    if let Some(values) = by_engine {
-        return Some(option(&values, "engine"));
+    match asked.others.as_slice() {
+        [] => {}
+        [one] => said.push(format!("To ask about the {}, add --compare-by {one}.", Setting::label_of(one))),
+        several => {
+            said.push(format!("To ask about another setting, add --compare-by with one of: {}.", several.join(", ")))
+        }
     }
-    if study.campaigns.len() > 1 {
-        let names: Vec<&str> = study.campaigns.iter().map(|campaign| campaign.name.as_str()).collect();
-        return Some(format!(
-            "Nothing is compared yet: {} are read as campaigns of their own. To compare folders, add --arms-by-folder.",
-            named(&names, "folders")
-        ));
-    }
-    let models: BTreeSet<&str> = study.runs.iter().map(|run| run.model.as_str()).collect();
-    if models.len() > 1 && !models.contains(Campaign::UNLABELLED) {
-        let names: Vec<&str> = models.into_iter().collect();
-        return Some(format!(
-            "Nothing is compared yet: all runs are of one environment. To compare {}, add --compare-by model.",
-            named(&names, "models")
-        ));
-    }
-    Some(
-        "Nothing is compared yet: all runs are of one setting. Put runs of another setting into a folder beside them, give the folder \
-         above both, and add --arms-by-folder."
-            .to_owned(),
+    Some(said.join(" "))
+}
+
+/// Why nothing is compared: what varies is the load alone, or nothing at all.
+fn no_question(factors: &[Factor]) -> String {
+    let names: Vec<String> = factors.iter().map(|factor| Setting::label_of(&factor.name)).collect();
+    let why = match names.as_slice() {
+        [] => "all runs are of one setting".to_owned(),
+        [one] => format!("only the {one} varies"),
+        several => format!("only the work varies ({})", list(several)),
+    };
+    format!(
+        "Nothing is compared: {why}. To compare, put runs of another setting into a folder beside these, and give the folder above both."
     )
 }
 
 fn has_a_winner(run: &Run) -> bool {
     let wins = |name: &str| Metric::find(name).is_some_and(|metric| metric.direction != Direction::Neutral);
     run.readings.iter().any(|reading| reading.value.is_finite() && wins(&reading.metric))
-}
-
-/// Values of a label by which runs of one model differ. The models without their quantisation where that is the label.
-fn differing(runs: &[&Run], value: impl Fn(&Run) -> Option<String>, stem: bool) -> Option<Vec<String>> {
-    let mut models: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
-    for run in runs {
-        let Some(value) = value(run) else { continue };
-        let model = if stem { without_quantisation(&run.model, &value) } else { run.model.clone() };
-        models.entry(model).or_default().insert(value.to_lowercase(), value);
-    }
-    models.into_values().find(|values| values.len() > 1).map(|values| values.into_values().collect())
-}
-
-fn option(values: &[String], label: &str) -> String {
-    format!("Nothing is compared yet. To compare {}, add --compare-by {label}.", named(values, label))
-}
-
-fn named<S: AsRef<str>>(names: &[S], noun: &str) -> String {
-    if names.len() > MOST { format!("{} {noun}", names.len()) } else { list(names) }
 }
 
 #[cfg(test)]
@@ -229,5 +244,50 @@ mod tests {
         remedies(&mut steps, &all, 2);
         let texts: Vec<&str> = steps.iter().map(|step| step.text.as_str()).collect();
         assert_eq!(texts, ["Find the cause.", "Wait."]);
+    }
+
+    fn study(factors: Vec<Factor>, question: Option<(&str, Taken, &[&str])>) -> Study {
+        let asked = question.map(|(factor, taken, others)| AskedFactor {
+            factor: factor.to_owned(),
+            taken,
+            others: others.iter().map(|name| (*name).to_owned()).collect(),
+        });
+        let campaign = Campaign { name: "c".into(), factors, asked, ..Campaign::default() };
+        let mut run = testing::run_of("a", "w", "x", &[("ttft_ms", 1.0)]);
+        run.cell = "1".into();
+        Study { campaigns: vec![campaign], runs: vec![run], facts: Default::default(), inputs: Vec::new() }
+    }
+
+    #[test]
+    fn the_question_that_was_taken_is_named_with_what_changes_with_it_and_what_else_could_be_asked() {
+        let compared = BTreeSet::from(["c"]);
+        let factors = vec![testing::factor("quantisation", &["bf16", "fp8"], &["folder", "model"])];
+        let one = study(factors.clone(), Some(("quantisation", Taken::Default, &["engine"])));
+        assert_eq!(
+            to_compare(&one, &compared).as_deref(),
+            Some(
+                "Compared by quantisation. With it change: folder, model. To ask about the engine, add --compare-by engine."
+            )
+        );
+        assert_eq!(
+            to_compare(&one, &BTreeSet::new()).as_deref(),
+            Some(
+                "Nothing can be compared by quantisation: no two of its levels were measured with the same other settings. With it \
+                 change: folder, model. To ask about the engine, add --compare-by engine."
+            )
+        );
+        let plain = study(Vec::new(), Some(("environment", Taken::Default, &[])));
+        assert_eq!(to_compare(&plain, &compared), None);
+    }
+
+    #[test]
+    fn where_no_treatment_varies_it_is_said_what_does() {
+        let said = |factors: Vec<Factor>| to_compare(&study(factors, None), &BTreeSet::new()).unwrap();
+        assert!(said(Vec::new()).starts_with("Nothing is compared: all runs are of one setting."));
+        let axis = testing::factor("concurrency", &["1", "2"], &[]);
+        assert!(said(vec![axis]).starts_with("Nothing is compared: only the concurrency varies."));
+        let mut silent = study(Vec::new(), None);
+        silent.runs[0].readings.clear();
+        assert_eq!(to_compare(&silent, &BTreeSet::new()), None);
     }
 }

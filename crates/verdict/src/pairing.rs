@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
+use super::alike::Compared;
 use super::case::{Case, Cell};
 use super::columns::Derived;
 use super::compare::Pair;
@@ -18,7 +19,7 @@ use super::memory::Round;
 use super::report::{Comparison, Group, Severity, TrapReport, TrapStatus};
 use super::trap;
 use super::{CellValues, Settings, alike, definitions, derive, group, order};
-use sparkbench_model::{Campaign, Metric, within};
+use sparkbench_model::{Campaign, Metric, Setting, within};
 
 /// Margin of a metric, per cent: of the command line, else of the campaign, else of the catalogue.
 pub(crate) fn margin_of(metric: &Metric, campaign: &Campaign, settings: &Settings) -> f64 {
@@ -97,7 +98,7 @@ pub(super) fn compare_all(
                         .or_else(|| base.runs.iter().find_map(|run| derive::source(run, &metric.name))),
                 };
                 let mut comparison = round.measure(&pair);
-                let compared = case.campaign.compare_by.as_deref();
+                let compared = Compared::of(case.campaign);
                 let obstacles = obstacles(&pair, base, candidate, traps, compared);
                 comparison.pairs = pairs.map(|rows| order::about_pairs(rows, settings.confidence));
                 comparison.shift = round.shift(base, candidate, &metric);
@@ -139,7 +140,7 @@ pub(super) fn obstacles(
     a: &Cell<'_>,
     b: &Cell<'_>,
     traps: &[TrapReport],
-    compared: Option<&str>,
+    compared: Compared<'_>,
 ) -> Vec<Incomparability> {
     let mut found: Vec<Incomparability> = Vec::new();
     let mut add = |code: &str, because: String| {
@@ -176,7 +177,7 @@ pub(super) fn obstacles(
         }
     }
     if let Some(arm) = [a, b].into_iter().find(|cell| cell.environment == Campaign::UNLABELLED) {
-        let label = compared.unwrap_or("environment");
+        let label = Setting::label_of(compared.setting.unwrap_or("environment"));
         let because =
             format!("no file and no label says the {label} of {}", super::number::count(arm.runs.len(), "run"));
         found.push(Incomparability { code: Campaign::UNLABELLED.to_owned(), trap: None, because });
@@ -196,7 +197,7 @@ pub(super) fn obstacles(
 }
 
 /// Caveats of a comparison that do not forbid it: settings that only one side states, tools that measure alike and not the same.
-pub(super) fn caveats(a: &Cell<'_>, b: &Cell<'_>, metric: &Metric, compared: Option<&str>) -> Vec<String> {
+pub(super) fn caveats(a: &Cell<'_>, b: &Cell<'_>, metric: &Metric, compared: Compared<'_>) -> Vec<String> {
     let definition = match definitions::hold(a, b, metric) {
         Some(DefinitionCheck::Alike(text) | DefinitionCheck::Unknown(text)) => Some(text),
         Some(DefinitionCheck::Same | DefinitionCheck::Differ(_)) | None => None,

@@ -3,7 +3,10 @@
 use super::compare::{self, Pair};
 use super::report::Comparison;
 use super::{CellValues, Settings, group, order};
-use sparkbench_model::{Course, Metric, Origin, Reading, Run, Setup, Source, Status};
+use sparkbench_model::{
+    AskedFactor, Course, Factor, Metric, Origin, Reading, Run, Setting, SettingOrigin, SettingValue, Setup, Source,
+    Status, Taken,
+};
 
 /// A run without any figure.
 pub(crate) fn run(id: &str) -> Run {
@@ -44,6 +47,31 @@ pub(crate) fn reading(metric: &str, value: f64) -> Reading {
 pub(crate) fn measured(id: &str, setup: Setup, figures: &[(&str, f64)]) -> Run {
     let readings = figures.iter().map(|(metric, value)| reading(metric, *value)).collect();
     Run { readings, setup, ..run(id) }
+}
+
+/// A run of an arm in a workload, with these figures.
+pub(crate) fn run_of(id: &str, workload: &str, arm: &str, figures: &[(&str, f64)]) -> Run {
+    Run { workload: workload.to_owned(), environment: arm.to_owned(), ..measured(id, Setup::default(), figures) }
+}
+
+/// The same run with these settings, which its file says.
+pub(crate) fn set(mut run: Run, settings: &[(&str, &str)]) -> Run {
+    for (name, value) in settings {
+        let value = SettingValue { value: (*value).to_owned(), origin: SettingOrigin::Result };
+        run.settings.insert((*name).to_owned(), value);
+    }
+    run
+}
+
+/// A setting that varies.
+pub(crate) fn factor(name: &str, levels: &[&str], aliased: &[&str]) -> Factor {
+    let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    Factor { name: name.to_owned(), kind: Setting::kind_of(name), levels: owned(levels), aliased_with: owned(aliased) }
+}
+
+/// The factor that is compared, taken by its place in the order.
+pub(crate) fn asked(name: &str) -> AskedFactor {
+    AskedFactor { factor: name.to_owned(), taken: Taken::Default, others: Vec::new() }
 }
 
 /// A comparison of docker with native that holds no run.

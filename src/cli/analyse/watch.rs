@@ -252,7 +252,7 @@ impl<'a> Watch<'a> {
             beside(&judged, &extras, self.args)?;
         }
         if first {
-            summarise(&judged, self.args, sheets.len(), self.shown.as_ref().map_or(0, BTreeSet::len), self.talk);
+            summarise(&judged, self.args, sheets.len(), self.shown.as_ref().map_or(0, BTreeSet::len), self.talk)?;
         } else if changes.written + changes.removed > 0 {
             self.talk.say(&format!(
                 "{} runs, {} files written, {} removed, {:.2} s{}",

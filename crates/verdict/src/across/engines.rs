@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::naming::{labels, slug, unique};
 use super::placed_cell::PlacedCell;
 use super::shape::clusters;
+use crate::alike::Compared;
 use crate::compare::Pair;
 use crate::grammar::Incomparability;
 use crate::memory::Round;
@@ -21,7 +22,7 @@ use sparkbench_model::{Campaign, Metric, Run};
 const METRICS: [&str; 5] = ["output_throughput_tok_s", "ttft_ms", "tpot_ms", "e2e_latency_ms", "peak_memory_gib"];
 
 /// The label that distinguishes the arms.
-const COMPARED: Option<&str> = Some("engine");
+const COMPARED: Compared<'static> = Compared { setting: Some("engine"), with: &[] };
 
 /// A table wherever two engines were given the same work.
 pub(crate) fn tables(spots: &[PlacedCell<'_, '_>], round: &Round<'_>) -> Vec<EngineTable> {

@@ -22,7 +22,8 @@ pub(crate) fn give(analysis: &mut Analysis) {
 }
 
 /// Load clients, where they are what is compared. Otherwise what the labels are worth, since everything else depends on it, with what is
-/// left to compare, and then the comparisons. Where no comparison tells anything, the answer is the first sentence of the headline.
+/// left to compare, then what the design gave as the answer, and then the comparisons. Where no comparison tells anything, the answer is
+/// the first sentence of the headline.
 fn answer(analysis: &Analysis, campaign: &CampaignReport) -> Option<String> {
     let own: Vec<&Comparison> = analysis.comparisons.iter().filter(|c| c.campaign == campaign.name).collect();
     let first = || {
@@ -34,7 +35,10 @@ fn answer(analysis: &Analysis, campaign: &CampaignReport) -> Option<String> {
     }
     let labels = || comparable(&own).map(|sentence| sentence.text);
     of_the_only_model(analysis, &own, campaign)
-        .or_else(labels)
+        .or_else(|| {
+            let parts: Vec<String> = labels().into_iter().chain(campaign.answer.clone()).collect();
+            (!parts.is_empty()).then(|| parts.join(" "))
+        })
         .or_else(|| of_comparisons(&own, campaign))
         .or_else(first)
 }

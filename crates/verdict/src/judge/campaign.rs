@@ -67,6 +67,7 @@ pub(super) fn report(
         criteria: criteria::assess(case, groups, comparisons),
         factors: campaign.factors.clone(),
         asked: campaign.asked.clone(),
+        ranking: Vec::new(),
         compare_by: campaign.compare_by.clone(),
         essentials: essential::rows(case, groups),
         measured: Vec::new(),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Comparison, HypothesisReport, Interval, MeasuredRow};
+use super::{Comparison, HypothesisReport, Interval, MeasuredRow, Ranking};
 use sparkbench_model::{AskedFactor, CustomMetric, Factor, Instant, Paper};
 
 /// One campaign: its words, its design, and what its rows support.
@@ -81,6 +81,9 @@ pub struct CampaignReport {
     /// The factor that is compared, and what else could be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked: Option<AskedFactor>,
+    /// Arms in order, stratum by stratum, where the campaign asks about a factor.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ranking: Vec<Ranking>,
     /// Label that distinguishes the arms where it is not the environment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compare_by: Option<String>,

@@ -34,4 +34,7 @@ pub struct MeasuredRow {
     pub usd_per_million_output: Option<Estimate>,
     /// Number of cells with this model, engine and lengths among which this one has the best first figure. Absent where another is better.
     pub best_of: Option<usize>,
+    /// Whether no headline may rest on it: its runs failed, its load is not valid, or the server fell behind.
+    #[serde(skip)]
+    pub left_out: bool,
 }

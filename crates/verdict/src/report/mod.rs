@@ -15,6 +15,7 @@ mod history;
 mod hypothesis;
 mod measured;
 mod physics;
+mod ranking;
 mod replication;
 mod run;
 mod sequential;
@@ -51,6 +52,7 @@ pub use history::{HistoryFigure, HistoryPoint, HistoryReport, HistoryStep};
 pub use hypothesis::{HypothesisReport, Outcome};
 pub use measured::MeasuredRow;
 pub use physics::{Estimate, KvReport, PhysicsReport};
+pub use ranking::{RankedArm, Ranking};
 pub use replication::{ReplicationReport, ReplicationRow};
 pub use run::{RunReport, StatusText};
 pub use sequential::{DesignReport, LookDecision, LookReport, SequentialReport};
@@ -104,7 +106,7 @@ pub struct Analysis {
     /// Facts that files beside the results give.
     #[serde(skip_serializing_if = "FactsReport::is_empty")]
     pub facts: FactsReport,
-    /// What to add where nothing is compared, as one sentence.
+    /// By what is compared and what else could be asked, or why nothing is. For people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_compare: Option<String>,
 }

@@ -4,7 +4,7 @@
 //! Not here: which settings there are (see `verdict::alike`).
 
 use super::finding::{Finding, or_missing, place};
-use crate::alike::{self, Difference};
+use crate::alike::{self, Compared, Difference};
 use crate::case::{Case, Cell};
 use crate::number::list;
 use crate::report::{Evidence, Subject};
@@ -38,7 +38,7 @@ pub(super) fn by_candidate(
 /// The settings that belong to one trap, of each candidate.
 pub(super) fn settings(case: &Case<'_>, trap: &'static str, missing: &str, remedy: &str) -> Vec<Finding> {
     by_candidate(case, |base, cell, subject, place| {
-        let sides = alike::hold(base, cell, case.campaign.compare_by.as_deref());
+        let sides = alike::hold(base, cell, Compared::of(case.campaign));
         let differ: Vec<&Difference> = sides.differ.iter().filter(|d| d.trap == trap).collect();
         let agree: Vec<&str> = sides.agree.iter().filter(|(of, _)| *of == trap).map(|(_, setting)| *setting).collect();
         if !differ.is_empty() {

@@ -1,0 +1,93 @@
+//! The answer of a campaign by the shape of its design: replicates, one load, one treatment, prefill and decode.
+//!
+//! In:  a case whose settings are laid out, its comparisons.  Out: [`DesignAnswer`]: sentences that can be quoted alone.
+//! Not here: verdicts on differences (see `answer`), which settings vary (see the crate `design`).
+//!
+//! Most people measure once. What they get is their figures in order, with the number of runs, and no claim that a difference is proven.
+
+mod prefill_decode;
+mod scaling;
+#[cfg(test)]
+mod tests;
+mod treatment;
+mod words;
+
+use super::super::case::Case;
+use super::super::number::count;
+use super::super::report::{CampaignReport, Comparison, MeasuredRow, Ranking, Sentence};
+use super::super::strata::{self, counted};
+use super::super::{Settings, distinct::distinct, measured};
+
+/// Runs that one sentence names. More are counted.
+const MOST_NAMED: usize = 1;
+
+/// The answer and what goes on from it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct DesignAnswer {
+    /// One or two sentences, each with its caveats.
+    pub lead: Vec<Sentence>,
+    /// The same question asked elsewhere.
+    pub further: Vec<Sentence>,
+}
+
+impl DesignAnswer {
+    /// The lead as one text.
+    pub(crate) fn text(&self) -> Option<String> {
+        let texts: Vec<&str> = self.lead.iter().map(|sentence| sentence.text.as_str()).collect();
+        (!texts.is_empty()).then(|| texts.join(" "))
+    }
+}
+
+/// The answer. Absent where the runs are repeats of one setting, and where verdicts on repeats say more.
+pub(crate) fn answer(case: &Case<'_>, comparisons: &[&Comparison], settings: &Settings) -> Option<DesignAnswer> {
+    if !strata::is_laid_out(case) {
+        return None;
+    }
+    let all = strata::of(case);
+    let found = match case.campaign.asked {
+        Some(_) => treatment::answer(case, &all, comparisons, settings),
+        None => prefill_decode::answer(case, &all, settings).or_else(|| scaling::answer(case, &all, settings)),
+    };
+    let mut found = found?;
+    found.lead.splice(0..0, uncounted(case));
+    Some(found)
+}
+
+/// Arms in order, stratum by stratum, where the campaign asks about a factor.
+pub(crate) fn ranking(case: &Case<'_>, comparisons: &[&Comparison], settings: &Settings) -> Vec<Ranking> {
+    case.campaign.asked.as_ref().map_or_else(Vec::new, |_| treatment::rankings(case, comparisons, settings))
+}
+
+/// The answer of rows alone, where the design says nothing more: the best of them, and what a user waits for there.
+pub(crate) fn of_rows(case: &Case<'_>, rows: &[MeasuredRow]) -> DesignAnswer {
+    let mut sentences = measured::sentences(rows).into_iter();
+    let mut lead: Vec<Sentence> = uncounted(case).into_iter().collect();
+    lead.extend(sentences.next());
+    DesignAnswer { lead, further: sentences.collect() }
+}
+
+/// Puts an answer behind the hypotheses of a campaign, and behind what is said of load clients.
+pub(crate) fn put(report: &mut CampaignReport, answer: DesignAnswer) {
+    report.answer = answer.text();
+    let first = report.hypotheses.len().min(report.headline.len());
+    let is_of_clients = |sentence: &&Sentence| sentence.because.iter().any(|id| id.starts_with(Sentence::AGREEMENT));
+    let first = first + report.headline.iter().skip(first).take_while(is_of_clients).count();
+    report.headline.splice(first..first, answer.lead.into_iter().chain(answer.further));
+}
+
+/// Runs that enter no figure of the answer, named before it.
+fn uncounted(case: &Case<'_>) -> Option<Sentence> {
+    let faults: Vec<(&str, String)> =
+        case.runs.iter().filter_map(|run| Some((run.id.as_str(), counted::fault(run)?))).collect();
+    let text = match faults.as_slice() {
+        [] => return None,
+        [(id, why)] if MOST_NAMED == 1 => format!("{id} is left out, because {}.", why.trim_end_matches('.')),
+        several => format!(
+            "{} of {} are left out: they failed or are not valid.",
+            several.len(),
+            count(case.runs.len(), "run")
+        ),
+    };
+    let caveats = distinct(faults.iter().map(|(_, why)| why.clone()));
+    Some(Sentence { text, caveats: if faults.len() > MOST_NAMED { caveats } else { Vec::new() }, because: Vec::new() })
+}

@@ -1,0 +1,159 @@
+//! Strata: cells of a campaign that differ in nothing but the arm, and how strata lie along one load.
+//!
+//! In:  a case whose runs have settings.  Out: [`Stratum`]s, and [`Series`] of them.
+//! Not here: which settings vary (see the crate `design`), which arm is the best (see `rank`), sentences.
+
+pub(crate) mod counted;
+pub(crate) mod rank;
+
+use std::collections::BTreeMap;
+
+use super::case::{Case, Cell};
+use sparkbench_model::{Campaign, Factor, Run, Setting};
+
+/// Loads along which one looks first, where several vary. How many at once comes before how long.
+const AXES: [&str; 7] = ["concurrency", "request_rate", "requests", "depth", "turns", "isl", "osl"];
+
+/// Which part of a request a test measures. llama-bench measures each alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Input without output.
+    Prefill,
+    /// Output without input.
+    Decode,
+    Both,
+}
+
+/// Cells of one model and workload, a cell an arm.
+#[derive(Debug)]
+pub(crate) struct Stratum<'c, 'a> {
+    pub model: &'a str,
+    pub workload: &'a str,
+    pub cells: Vec<&'c Cell<'a>>,
+}
+
+/// Where a stratum lies: its model, and its level of each factor but some. Lower levels come first.
+pub(crate) type Key<'a> = (&'a str, Vec<usize>);
+
+impl Stratum<'_, '_> {
+    /// The level of a setting. All runs of a stratum have the same, unless it is what tells the arms apart.
+    pub(crate) fn level(&self, setting: &str) -> Option<String> {
+        self.cells.iter().flat_map(|cell| &cell.runs).find_map(|run| level(run, setting))
+    }
+
+    /// The same as a number. Absent for words and for a rate without a limit.
+    pub(crate) fn number(&self, setting: &str) -> Option<f64> {
+        self.level(setting)?.parse::<f64>().ok().filter(|value| value.is_finite())
+    }
+
+    /// Which part of a request it measures.
+    pub(crate) fn part(&self) -> Part {
+        let (input, output) = (self.number("isl").unwrap_or(0.0), self.number("osl"));
+        match (input > 0.0, output) {
+            (true, Some(output)) if output == 0.0 => Part::Prefill,
+            (false, Some(output)) if output > 0.0 => Part::Decode,
+            _ => Part::Both,
+        }
+    }
+}
+
+impl<'a> Stratum<'_, 'a> {
+    /// Where it lies, without the factors that are left out.
+    pub(crate) fn key(&self, campaign: &Campaign, left_out: impl Fn(&Factor) -> bool) -> Key<'a> {
+        let asked = campaign.asked.as_ref().map(|asked| asked.factor.as_str());
+        let factors = campaign.factors.iter().filter(|factor| asked != Some(factor.name.as_str()));
+        let place = |factor: &Factor| {
+            let level = self.level(&factor.name)?;
+            factor.levels.iter().position(|known| *known == level)
+        };
+        let levels = factors.filter(|factor| !left_out(factor)).map(|factor| place(factor).unwrap_or(usize::MAX));
+        (self.model, levels.collect())
+    }
+}
+
+/// Whether the settings of a case were laid out. Cases that a test makes by hand, and older ones, have none.
+pub(crate) fn is_laid_out(case: &Case<'_>) -> bool {
+    let campaign = case.campaign;
+    campaign.asked.is_some() || !campaign.factors.is_empty() || case.runs.iter().any(|run| !run.cell.is_empty())
+}
+
+/// Every stratum, by model and workload.
+pub(crate) fn of<'c, 'a>(case: &'c Case<'a>) -> Vec<Stratum<'c, 'a>> {
+    let mut found: BTreeMap<(&'a str, &'a str), Vec<&'c Cell<'a>>> = BTreeMap::new();
+    for cell in &case.cells {
+        found.entry((cell.model, cell.workload)).or_default().push(cell);
+    }
+    found.into_iter().map(|((model, workload), cells)| Stratum { model, workload, cells }).collect()
+}
+
+/// The level of a setting in a run.
+pub(crate) fn level(run: &Run, setting: &str) -> Option<String> {
+    match run.settings.get(setting) {
+        Some(found) => Some(found.value.clone()),
+        None if run.settings.is_empty() => (Setting::find(setting)?.of)(run),
+        None => None,
+    }
+}
+
+/// Whether a factor is this setting, or goes together with it.
+pub(crate) fn names(factor: &Factor, setting: &str) -> bool {
+    factor.name == setting || factor.aliased_with.iter().any(|name| name == setting)
+}
+
+/// Strata that differ in one load alone, from the least of it to the greatest.
+#[derive(Debug)]
+pub(crate) struct Series<'s, 'c, 'a> {
+    /// Name of the setting.
+    pub axis: &'static str,
+    pub points: Vec<(f64, &'s Stratum<'c, 'a>)>,
+    /// Number of series like this one, with other levels of the other factors.
+    pub of: usize,
+}
+
+impl<'s, 'c, 'a> Series<'s, 'c, 'a> {
+    pub(crate) fn first(&self) -> Option<(f64, &'s Stratum<'c, 'a>)> {
+        self.points.first().copied()
+    }
+
+    pub(crate) fn last(&self) -> Option<(f64, &'s Stratum<'c, 'a>)> {
+        self.points.last().copied()
+    }
+}
+
+/// The longest series along the first of the loads that varies. Of equal ones that with the least levels of everything else.
+pub(crate) fn series<'s, 'c, 'a>(
+    campaign: &Campaign,
+    strata: &[&'s Stratum<'c, 'a>],
+    axes: &[&str],
+) -> Option<Series<'s, 'c, 'a>> {
+    AXES.iter().filter(|axis| axes.contains(axis)).find_map(|axis| along(campaign, strata, axis))
+}
+
+/// How much is asked for at once.
+pub(crate) const LOADS: &[&str] = &["concurrency", "request_rate", "requests"];
+/// How much lies in the context.
+pub(crate) const LENGTHS: &[&str] = &["depth", "turns", "isl", "osl"];
+
+fn along<'s, 'c, 'a>(
+    campaign: &Campaign,
+    strata: &[&'s Stratum<'c, 'a>],
+    axis: &'static str,
+) -> Option<Series<'s, 'c, 'a>> {
+    // Who sends more at once sends more in all. That is no other work.
+    let follows = |factor: &Factor| factor.name == "requests" && LOADS.contains(&axis);
+    let left_out = |factor: &Factor| names(factor, axis) || follows(factor);
+    let mut found: BTreeMap<Key<'a>, Vec<(f64, &'s Stratum<'c, 'a>)>> = BTreeMap::new();
+    for stratum in strata {
+        let Some(level) = stratum.number(axis) else { continue };
+        found.entry(stratum.key(campaign, left_out)).or_default().push((level, *stratum));
+    }
+    for points in found.values_mut() {
+        points.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.workload.cmp(b.1.workload)));
+        points.dedup_by(|a, b| a.0 == b.0);
+    }
+    found.retain(|_, points| points.len() > 1);
+    let of = found.len();
+    let longest = found.values().map(Vec::len).max()?;
+    let points = found.into_values().find(|points| points.len() == longest)?;
+    Some(Series { axis, points, of })
+}
