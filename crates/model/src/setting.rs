@@ -210,6 +210,18 @@ mod tests {
     }
 
     #[test]
+    fn the_manual_has_a_row_for_each_setting() {
+        let page = include_str!("../../../docs/settings.md");
+        for setting in SETTINGS {
+            let kind = if setting.kind == SettingKind::Load { "load" } else { "treatment" };
+            let unit = if setting.unit.is_empty() { String::new() } else { format!(", {}", setting.unit) };
+            let names: Vec<String> = setting.synonyms.iter().map(|name| format!("`{name}`")).collect();
+            let row = format!("| `{}` | {}{unit} | {kind} | {} |", setting.name, setting.label, names.join(", "));
+            assert!(page.contains(&row), "docs/settings.md lacks: {row}");
+        }
+    }
+
+    #[test]
     fn a_key_without_a_declaration_is_a_treatment_under_its_own_name() {
         assert_eq!(Setting::find("n_ubatch").map(|setting| setting.name), None);
         assert_eq!(

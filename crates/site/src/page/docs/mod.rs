@@ -64,6 +64,7 @@ static MANUAL: &[Chapter] = chapters! {
         "load",
         "load-figures",
         "archive",
+        "settings",
         "formats",
         "definitions",
         "physics-and-cost",
