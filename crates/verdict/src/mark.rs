@@ -94,6 +94,8 @@ pub fn of_run(run: &Run, shared: bool) -> Mark {
         telemetry,
         course: Course { gates, watched, requests, nodes },
         setup,
+        settings,
+        cell,
         source,
         files,
     } = run;
@@ -104,6 +106,7 @@ pub fn of_run(run: &Run, shared: bool) -> Mark {
     }
     marker.json(&(repeat, block, position, launch, status, extras, setup, source, files));
     marker.json(&(gates, watched));
+    marker.json(settings).text(cell);
     for node in nodes {
         marker.json(&(&node.name, node.rank, &node.command, &node.failure, &node.gates, &node.watched));
         marker.json(&(node.clock_before, node.clock_after));

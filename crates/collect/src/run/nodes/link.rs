@@ -96,8 +96,6 @@ fn way(from: &mut There, to: &mut There, settings: &Settings) -> Way {
         address: address.clone().unwrap_or_default(),
         link,
         measured: None,
-        settings: Default::default(),
-        cell: String::new(),
         rdma_gbit_s: None,
         rdma_error: None,
         error: None,
