@@ -233,9 +233,27 @@ impl IntakeMemory {
 /// # Errors
 /// No file, no run in any file, labels that cannot be used.
 pub(crate) fn runs_of(paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Intake, Error> {
-    let intake = read(&archive::discover(paths)?, paths, judging, talk)?;
+    Ok(scrubbed_runs_of(paths, judging, false, talk)?.0)
+}
+
+/// Like [`runs_of`], and where `scrub` is set with what must not be published replaced, as for a site.
+///
+/// # Errors
+/// Like [`runs_of`].
+pub(crate) fn scrubbed_runs_of(
+    paths: &[PathBuf],
+    judging: &Judging,
+    scrub: bool,
+    talk: &Talk,
+) -> Result<(Intake, Option<Scrubbed>), Error> {
+    let found = archive::discover(paths)?;
+    let mut intake = read(&found, paths, judging, talk)?;
     // Telemetry alone can be shown. Held against other telemetry it would look like a result.
-    if intake.measured { Ok(intake) } else { Err(nothing_to_judge(paths, &intake.inputs)) }
+    if !intake.measured {
+        return Err(nothing_to_judge(paths, &intake.inputs));
+    }
+    let scrubbed = scrub.then(|| privacy::scrub(&mut intake, &found));
+    Ok((intake, scrubbed))
 }
 
 fn read(found: &Discovery, paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Intake, Error> {
