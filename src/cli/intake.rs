@@ -68,6 +68,9 @@ pub(crate) struct Judging {
     /// Compare folders. The first folder in which the paths of the files differ names the arm
     #[arg(long)]
     pub arms_by_folder: bool,
+    /// Whether gaps between tokens are of no use. A verb knows.
+    #[arg(skip)]
+    pub without_gaps: bool,
 }
 
 /// A label that arms can be told apart by.
@@ -92,6 +95,7 @@ impl Default for Judging {
             facts: None,
             compare_by: None,
             arms_by_folder: false,
+            without_gaps: false,
         }
     }
 }
@@ -105,6 +109,7 @@ impl Judging {
             facts: self.facts.clone(),
             compare_by: self.compare_by.clone(),
             arms_by_folder: self.arms_by_folder,
+            without_gaps: self.without_gaps,
             derive: Some(sparkbench_verdict::derive::all),
         }
     }

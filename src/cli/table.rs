@@ -20,7 +20,7 @@ use sparkbench_stats as stats;
 use sparkbench_text::error::Error;
 use sparkbench_text::plural::{count, list};
 
-/// Write the table of runs, of groups of them or of requests, for notebooks, databases and Spark
+/// Write the table of runs, of groups of them or of requests, for notebooks and databases
 ///
 /// A run is a row. Its columns are the settings and metrics that any run has. Nothing is judged. A cell that no file fills is empty. On a
 /// terminal the table is laid out for people. In a pipe or a file it is CSV, unless --format or the name of the file says otherwise.
@@ -110,6 +110,8 @@ pub(crate) fn run(args: &Table, talk: &Talk) -> Result<(), Error> {
         labels: args.labels.clone(),
         metrics: args.metrics.clone(),
         facts: args.facts.clone(),
+        // No request has a gap of its own, and they would be most of what is read.
+        without_gaps: args.requests,
         ..Judging::default()
     };
     let (intake, scrubbed) = intake::scrubbed_runs_of(&args.paths, &judging, args.scrub, talk)?;

@@ -7,7 +7,7 @@ use crate::cli::talk::wrap;
 use sparkbench_frame::{Cell, Role, Table};
 use sparkbench_text::digits::significant;
 use sparkbench_text::error::Error;
-use sparkbench_text::plural::{count, counted};
+use sparkbench_text::plural::count;
 use sparkbench_text::table::{line, lines, widths};
 
 /// Significant digits of a figure. Files have all of them.
@@ -15,6 +15,12 @@ const DIGITS: usize = 5;
 
 /// Between two columns.
 const GAP: usize = 2;
+
+/// Tenths of the width for what tells the rows apart. The rest is for figures.
+const KEYS_OF_TEN: usize = 6;
+
+/// Columns that stand behind the figures where there is room: labels and settings tell people more.
+const LAST: [&str; 4] = ["id", "started_utc", "launch", "cell"];
 
 /// A column, laid out.
 struct Drawn<'t> {
@@ -40,12 +46,12 @@ impl Drawn<'_> {
     }
 }
 
-/// Every column with every row.
+/// Every column with every row. Mean and interval of a group are one column.
 ///
 /// # Errors
 /// When polars cannot read it.
 pub(super) fn whole(table: &Table) -> Result<String, Error> {
-    Ok(drawn(&columns(table)?.iter().collect::<Vec<_>>()))
+    Ok(drawn(&folded(columns(table)?).iter().collect::<Vec<_>>()))
 }
 
 /// What tells the rows apart, and as many metrics as there is room for. What all rows share stands above, once.
@@ -53,7 +59,7 @@ pub(super) fn whole(table: &Table) -> Result<String, Error> {
 /// # Errors
 /// When polars cannot read it.
 pub(super) fn fitted(table: &Table, width: usize) -> Result<String, Error> {
-    let columns = columns(table)?;
+    let columns = folded(columns(table)?);
     let is_shared = |column: &Drawn<'_>| column.role != Role::Metric && column.name != "id" && column.level().is_some();
     let mut text = String::new();
     let shared: Vec<String> = columns
@@ -62,30 +68,71 @@ pub(super) fn fitted(table: &Table, width: usize) -> Result<String, Error> {
         .filter_map(|column| Some(format!("{} {}", column.name, column.level()?)))
         .collect();
     if !shared.is_empty() {
-        let above = format!("in {}: {}", counted(table.height(), "row", "rows"), shared.join(", "));
+        let above = format!("in {}: {}", count(table.height(), "row"), shared.join(", "));
         text.push_str(&wrap(&above, width).join("\n"));
         text.push_str("\n\n");
     }
-    let has_room = |column: &&Drawn<'_>| column.role != Role::Source && !column.is_empty() && !is_shared(column);
+    let has_place = |column: &&Drawn<'_>| column.role != Role::Source && !column.is_empty() && !is_shared(column);
+    let (metrics, others): (Vec<&Drawn<'_>>, Vec<&Drawn<'_>>) =
+        columns.iter().filter(has_place).partition(|column| column.role == Role::Metric);
+    let (last, keys): (Vec<&Drawn<'_>>, Vec<&Drawn<'_>>) =
+        others.into_iter().partition(|column| LAST.contains(&column.name));
+    let all = keys.len() + metrics.len() + last.len();
     let mut shown: Vec<&Drawn<'_>> = Vec::new();
     let mut used = 0;
-    let mut left_out = 0;
-    for column in columns.iter().filter(has_room) {
-        used += column.width() + if shown.is_empty() { 0 } else { GAP };
-        // The first column says which row it is.
-        if shown.is_empty() || (used <= width && left_out == 0) {
+    let for_keys = if metrics.is_empty() { width } else { width * KEYS_OF_TEN / 10 };
+    for (part, most) in [(keys, for_keys), (metrics, width), (last, width)] {
+        for column in part {
+            let wide = column.width() + if shown.is_empty() { 0 } else { GAP };
+            // One column stands there however wide it is. Behind the first that has no room, none of its part follows: they have an order.
+            if !shown.is_empty() && used + wide > most {
+                break;
+            }
+            used += wide;
             shown.push(column);
-        } else {
-            left_out += 1;
         }
     }
     text.push_str(&drawn(&shown));
     let rows = count(table.height(), "row");
-    text.push_str(&match left_out {
+    text.push_str(&match all - shown.len() {
         0 => format!("{rows}\n"),
-        _ => format!("{rows}, {}. --columns '?' lists them, -o FILE writes them\n", count(left_out, "more column")),
+        more => format!("{rows}, {}. --columns '?' lists them, -o FILE writes them\n", count(more, "more column")),
     });
     Ok(text)
+}
+
+/// Mean, half of its interval and n of each metric of a table of groups as one cell. Where the number of runs has a column, n is told where it
+/// is another one.
+fn folded(columns: Vec<Drawn<'_>>) -> Vec<Drawn<'_>> {
+    let of = |name: &str| columns.iter().find(|column| column.name == name).map(|column| column.cells.clone());
+    let runs = of("runs");
+    let mut folded: Vec<Drawn<'_>> = Vec::new();
+    for column in &columns {
+        let metric = column.name.strip_suffix("_mean").map(|metric| {
+            let other = |end: &str| of(&format!("{metric}_{end}"));
+            (metric, other("n"), other("half_width"))
+        });
+        if let Some((name, Some(n), Some(half))) = metric {
+            let cells = column.cells.iter().zip(n.iter().zip(&half)).enumerate().map(|(row, (mean, (n, half)))| {
+                let half = if half.is_empty() { String::new() } else { format!(" ± {half}") };
+                let is_said = runs.as_ref().and_then(|runs| runs.get(row)) == Some(n);
+                let n = if is_said || mean.is_empty() { String::new() } else { format!(" (n {n})") };
+                format!("{mean}{half}{n}")
+            });
+            folded.push(Drawn { name, role: column.role, is_word: false, cells: cells.collect() });
+        } else if !folded.iter().any(|done| {
+            let end = column.name.strip_prefix(done.name).and_then(|end| end.strip_prefix('_'));
+            end.is_some_and(|end| matches!(end, "n" | "sd" | "half_width"))
+        }) {
+            folded.push(Drawn {
+                name: column.name,
+                role: column.role,
+                is_word: column.is_word,
+                cells: column.cells.clone(),
+            });
+        }
+    }
+    folded
 }
 
 /// Every column with its type, unit and meaning.

@@ -116,6 +116,7 @@ fn judging(settings: &Value, given: &Given<'_>) -> (Judging, bool) {
         facts: given.facts.map(Path::to_owned),
         compare_by: from.get("compare_by").and_then(Value::as_str).map(str::to_owned),
         arms_by_folder: from.get("arms_by_folder").and_then(Value::as_bool).unwrap_or(false),
+        without_gaps: false,
     };
     (judging, asked.and_then(|asked| asked.get("scrubbed")).and_then(Value::as_bool).unwrap_or(false))
 }
