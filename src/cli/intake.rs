@@ -71,6 +71,9 @@ pub(crate) struct Judging {
     /// The same as --compare-by folder, where folders differ in a word
     #[arg(long, hide = true)]
     pub arms_by_folder: bool,
+    /// Whether gaps between tokens are of no use. A verb knows.
+    #[arg(skip)]
+    pub without_gaps: bool,
 }
 
 impl Default for Judging {
@@ -87,6 +90,7 @@ impl Default for Judging {
             compare_by: None,
             keep: Vec::new(),
             arms_by_folder: false,
+            without_gaps: false,
         }
     }
 }
@@ -101,6 +105,7 @@ impl Judging {
             compare_by: self.compare_by.clone(),
             keep: self.keep.clone(),
             arms_by_folder: self.arms_by_folder,
+            without_gaps: self.without_gaps,
             derive: Some(sparkbench_verdict::derive::all),
         }
     }
@@ -230,9 +235,27 @@ impl IntakeMemory {
 /// # Errors
 /// No file, no run in any file, labels that cannot be used.
 pub(crate) fn runs_of(paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Intake, Error> {
-    let intake = read(&archive::discover(paths)?, paths, judging, talk)?;
+    Ok(scrubbed_runs_of(paths, judging, false, talk)?.0)
+}
+
+/// Like [`runs_of`], and where `scrub` is set with what must not be published replaced, as for a site.
+///
+/// # Errors
+/// Like [`runs_of`].
+pub(crate) fn scrubbed_runs_of(
+    paths: &[PathBuf],
+    judging: &Judging,
+    scrub: bool,
+    talk: &Talk,
+) -> Result<(Intake, Option<Scrubbed>), Error> {
+    let found = archive::discover(paths)?;
+    let mut intake = read(&found, paths, judging, talk)?;
     // Telemetry alone can be shown. Held against other telemetry it would look like a result.
-    if intake.measured { Ok(intake) } else { Err(nothing_to_judge(paths, &intake.inputs)) }
+    if !intake.measured {
+        return Err(nothing_to_judge(paths, &intake.inputs));
+    }
+    let scrubbed = scrub.then(|| privacy::scrub(&mut intake, &found));
+    Ok((intake, scrubbed))
 }
 
 fn read(found: &Discovery, paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Intake, Error> {

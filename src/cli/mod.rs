@@ -50,6 +50,8 @@ pub(crate) mod status;
 mod stdout;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 pub(crate) mod suite;
+#[cfg(feature = "analyse")]
+pub(crate) mod table;
 pub(crate) mod talk;
 pub(crate) mod verify;
 
@@ -103,6 +105,8 @@ enum Verb {
     Compare(compare::Compare),
     #[cfg(feature = "analyse")]
     History(history::History),
+    #[cfg(feature = "analyse")]
+    Table(table::Table),
     Verify(verify::Verify),
     Inspect(inspect::Inspect),
     Formats(formats::Formats),
@@ -145,6 +149,8 @@ pub fn main() -> ExitCode {
         Verb::Compare(args) => compare::run(args, &talk),
         #[cfg(feature = "analyse")]
         Verb::History(args) => history::run(args, &talk),
+        #[cfg(feature = "analyse")]
+        Verb::Table(args) => table::run(args, &talk).map(|()| Outcome::Done),
         #[cfg(all(feature = "collect", target_os = "linux"))]
         Verb::GpuProbe(args) => gpu_probe::run(args, &talk),
         #[cfg(feature = "collect")]

@@ -119,7 +119,7 @@ pub use sparkbench_text::slug::slug;
 pub fn all(found: &Discovery, options: &Options) -> Result<Intake, Error> {
     let given = Given::read(options)?;
     let places = places::places(found, places::reports_of);
-    let looks = discovered::look_at_all(found, &places);
+    let looks = discovered::look_at_all(found, &places, options.without_gaps);
     assemble::assemble(found, looks, &places, given, options)
 }
 

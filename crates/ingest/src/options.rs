@@ -24,6 +24,8 @@ pub struct Options {
     pub arms_by_folder: bool,
     /// The runs that are asked about: all conditions must hold.
     pub keep: Vec<Keep>,
+    /// Whether gaps between tokens are dropped as soon as a file is read: a run has as many as tokens, and they are most of what it holds.
+    pub without_gaps: bool,
     /// What an analysis makes of the figures that were read. Expressions of metrics may name those too. Without it they name what was read.
     pub derive: Option<Derive>,
 }

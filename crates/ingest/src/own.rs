@@ -119,6 +119,8 @@ fn campaign(wire: CampaignWire) -> Campaign {
         altered: Vec::new(),
         facts_files: 0,
         fact_conflicts: Vec::new(),
+        factors: Vec::new(),
+        asked: None,
     }
 }
 

@@ -105,7 +105,8 @@ pub fn of_run(run: &Run, shared: bool) -> Mark {
         marker.text(text);
     }
     marker.json(&(repeat, block, position, launch, status, extras, setup, source, files));
-    marker.json(&(gates, watched)).json(settings).text(cell);
+    marker.json(&(gates, watched));
+    marker.json(settings).text(cell);
     for node in nodes {
         marker.json(&(&node.name, node.rank, &node.command, &node.failure, &node.gates, &node.watched));
         marker.json(&(node.clock_before, node.clock_after));

@@ -47,6 +47,7 @@ static MANUAL: &[Chapter] = chapters! {
         "sequential",
         "cluster",
         "history",
+        "table",
         "agreement",
         "watch",
         "study",
