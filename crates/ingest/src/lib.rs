@@ -96,6 +96,7 @@ pub use arms::{meet, meets};
 pub use ask::Ask;
 pub use facts::parse_facts;
 pub use figure::Figure;
+pub use file_report::left_out;
 pub use format::{About, Format, List, Look, Parsed};
 pub use formats::FORMATS;
 pub use intake::Intake;

@@ -117,7 +117,10 @@ pub(super) fn run(
             Label::Repeat => partial.repeat = count()?,
             Label::Block => partial.block = count()?,
             Label::Position => partial.position = count()?,
-            Label::Started => partial.started = moment()?,
+            Label::Started => {
+                moment()?;
+                partial.started_as(cell);
+            }
             Label::Ended => partial.ended = moment()?,
             Label::Status => {
                 outcome = Some(word(cell).ok_or_else(|| unlike("done, failed or unrecorded"))?);
