@@ -85,6 +85,22 @@ pub struct PartialRun {
 }
 
 impl PartialRun {
+    /// Whether another record of the same file is this one once more: no setting differs, and every figure is the same.
+    pub(crate) fn repeats(&self, other: &Self) -> bool {
+        let unlike =
+            |ours: Option<f64>, theirs: Option<f64>| ours.zip(theirs).is_some_and(|(ours, theirs)| ours != theirs);
+        let (ours, theirs) = (&self.setup, &other.setup);
+        let figures = |run: &Self| -> Vec<(String, u64)> {
+            run.readings.iter().map(|reading| (reading.metric.clone(), reading.value.to_bits())).collect()
+        };
+        self.fingerprint.is_some()
+            && (&self.fingerprint, self.started) == (&other.fingerprint, other.started)
+            && !unlike(ours.batch, theirs.batch)
+            && !unlike(ours.request_rate, theirs.request_rate)
+            && !unlike(ours.requests, theirs.requests)
+            && figures(self) == figures(other)
+    }
+
     /// The start, as a text of a file gives it. That it names no zone is kept with it.
     pub(crate) fn started_as(&mut self, text: &str) {
         let at = Instant::parse(text);

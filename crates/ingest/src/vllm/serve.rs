@@ -10,6 +10,8 @@
 //! carries (`VLLM_USE_RUST_BENCH`) writes it in UTC with a zone. It also writes its own `steady_state` and conversations
 //! (`mode: multi_turn`).
 
+use std::collections::BTreeMap;
+
 use super::{detail, table};
 use crate::at::At;
 use crate::figure::Figure;
@@ -146,9 +148,17 @@ pub(crate) fn mark_of(figures: &Figures) -> Option<String> {
 
 /// Drops a result that the file holds twice.
 fn copies(partials: &mut Vec<PartialRun>, parsed: &mut Parsed) {
-    let mut seen = std::collections::BTreeSet::new();
     let all = partials.len();
-    partials.retain(|partial| partial.fingerprint.as_ref().is_none_or(|mark| seen.insert(mark.clone())));
+    let mut kept: BTreeMap<String, Vec<PartialRun>> = BTreeMap::new();
+    partials.retain(|partial| {
+        let Some(mark) = &partial.fingerprint else { return true };
+        let known = kept.entry(mark.clone()).or_default();
+        let is_new = !known.iter().any(|other| partial.repeats(other));
+        // What tells two of them apart, and no lists of requests.
+        let PartialRun { fingerprint, started, setup, readings, .. } = partial.clone();
+        known.push(PartialRun { fingerprint, started, setup, readings, ..PartialRun::default() });
+        is_new
+    });
     if partials.len() < all {
         parsed.notes.push(format!("{} of {all} results stand in it twice. Each is counted once", all - partials.len()));
     }
