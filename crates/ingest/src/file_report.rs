@@ -134,7 +134,16 @@ impl FileReport {
                 altered: None,
             })
             .collect();
-        Self { entries, unread, refused: Vec::new(), warnings: Vec::new() }
+        let passed: Vec<&str> = found.passed_over.iter().map(String::as_str).collect();
+        let warnings = match passed.as_slice() {
+            [] => Vec::new(),
+            [one] => vec![format!("{one} is passed over: it holds packages or a cache, and no results")],
+            _ => vec![format!(
+                "{} are passed over: they hold packages or caches, and no results",
+                several(&passed).replacen("files", "folders", 1)
+            )],
+        };
+        Self { entries, unread, refused: Vec::new(), warnings }
     }
 
     /// Something of the file is left out.
