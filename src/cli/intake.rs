@@ -263,9 +263,7 @@ fn read(found: &Discovery, paths: &[PathBuf], judging: &Judging, talk: &Talk) ->
     let intake = ingest::all(found, &judging.reading())?;
     intake.warnings.iter().for_each(|line| talk.warn(line));
     ingest::unusable(found, &intake.inputs).map_or(Ok(()), Err)?;
-    for input in intake.inputs.iter().filter(|input| input.skipped) {
-        talk.warn(&format!("{}: {}", input.path, input.reason.as_deref().unwrap_or("left out")));
-    }
+    ingest::left_out(&intake.inputs).iter().for_each(|line| talk.warn(line));
     tell_altered(&intake.inputs, paths, talk);
     tell_conflicts(&verdict::facts::with(&intake.facts)?.conflicts, talk);
     if intake.runs.is_empty() {

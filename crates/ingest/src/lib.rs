@@ -92,6 +92,7 @@ use given::Given;
 pub use ask::Ask;
 pub use facts::parse_facts;
 pub use figure::Figure;
+pub use file_report::left_out;
 pub use format::{About, Format, List, Look, Parsed};
 pub use formats::FORMATS;
 pub use intake::Intake;

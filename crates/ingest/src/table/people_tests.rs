@@ -133,3 +133,59 @@ fn a_row_without_a_figure_is_left_out_unless_its_status_says_why() {
     assert_eq!((partials(&parsed).len(), parsed.left_out.len()), (2, 1));
     assert!(parsed.left_out[0].to_string().contains("line 3: it holds no figure"), "{:?}", parsed.left_out);
 }
+
+/// Issue 32: a row that failed was left out, and with it the fact that it did.
+#[test]
+fn a_row_that_did_not_end_well_is_a_failed_run_with_its_reason() {
+    let parsed = read(
+        "sweep.csv",
+        "model,ctx,conc,status,decode_tps,error\n\
+         m,4k,1,ok,59.5,\n\
+         m,32K,1,timeout,0,no answer in 600 s\n\
+         m,128k,1,OOM,,\n\
+         m,1M,1,skipped,,\n\
+         m,4k,8,error,,CUDA error\n\
+         m,4k,16,ok,oom,\n\
+         m,4k,32,baseline,1,\n",
+    );
+    let found: Vec<(&str, Option<&Status>, usize)> = partials(&parsed)
+        .iter()
+        .map(|run| {
+            (
+                run.setup.more["context_length"].as_str(),
+                run.status.as_ref(),
+                figures(run).iter().filter(|f| f.1.is_finite()).count(),
+            )
+        })
+        .collect();
+    let failed = |why: &str| Status::Failed(why.to_owned());
+    let expected = [
+        ("4096", Status::Done, 1),
+        ("32768", failed("timeout: no answer in 600 s"), 0),
+        ("131072", failed("out of memory"), 0),
+        ("1048576", failed("skipped"), 0),
+        ("4096", failed("CUDA error"), 0),
+        ("4096", failed("out of memory"), 0),
+    ];
+    let expected: Vec<(&str, Option<&Status>, usize)> =
+        expected.iter().map(|(context, status, figures)| (*context, Some(status), *figures)).collect();
+    assert_eq!(found, expected);
+    assert!(parsed.left_out[0].to_string().contains("found \"baseline\""), "{:?}", parsed.left_out);
+}
+
+/// Issue 32: names of two owners' files.
+#[test]
+fn aggregates_and_rates_as_tools_call_them_are_read() {
+    let parsed = read(
+        "concurrency_sweep.json",
+        "[{\"conc\": 1, \"reqs\": 8, \"agg_tok_s\": 75.2, \"ttft_p50_ms\": 54.6}, {\"conc\": 2, \"reqs\": 8, \"agg_tok_s\": 123.8, \"ttft_p50_ms\": 61.6}]",
+    );
+    let [one, two] = partials(&parsed)[..] else { panic!("{parsed:?}") };
+    assert_eq!(figures(two), [("output_throughput_tok_s", 123.8), ("ttft_ms_p50", 61.6)]);
+    assert_eq!((one.setup.batch, one.setup.requests), (Some(1.0), Some(8.0)));
+    let parsed = read(
+        "compare_offloading.csv",
+        "iteration,input_len,cache_type,mean_ttft_ms,std_ttft_ms,total_token_throughput\n1,100,cpu-cpu,252.5,37.6,5624.8\n",
+    );
+    assert_eq!(figures(partials(&parsed)[0]), [("ttft_ms", 252.5), ("total_throughput_tok_s", 5624.8)]);
+}
