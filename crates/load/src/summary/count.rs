@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use super::definitions::{self as define, Definition};
 use super::open;
-use super::pass::{self, FromChunks, Totals, Weights, delivery, ms, tokens, tpot};
+use super::pass::{self, FASTEST_TOKEN_MS, FromChunks, Totals, Weights, at_once, delivery, ms, tokens, tpot};
 use super::samples::Samples;
 use super::unseen;
 use super::window::{Flight, Window};
@@ -27,11 +27,9 @@ const BURST_MEAN_MS: f64 = 1.0;
 /// The median gap is below this share of the mean one where chunks come in bursts. Of gaps that are drawn from an exponential
 /// distribution it is 0.69, so a server that is merely uneven is far from it.
 const BURST_SHARE: f64 = 0.05;
-/// No engine makes a token in less: 10,000 tokens a second for one stream. What comes faster was kept and handed over at once.
-const FASTEST_TOKEN_MS: f64 = 0.1;
 /// Chunks from which on an answer may be said to have come whole.
 const WHOLE_CHUNKS: u32 = 8;
-/// Share of unstreamed answers from which on it is reported.
+/// Share of unstreamed answers from which on it is reported, and from which on their tokens are not laid to the moment at which they came.
 const WHOLE_SHARE: f64 = 0.05;
 
 /// Why figures of tokens are absent where the server's count cannot be that of the answers. A note with it is shown in any case.
@@ -287,8 +285,8 @@ fn itl_of(gaps: &Metric, itl: Samples, totals: &Totals, nothing: &str, notes: &m
 
 /// Whether an answer of many chunks was handed over at once, at its end.
 fn came_whole(row: &RequestRow) -> bool {
-    let at_once = || delivery(row).whole() || tpot(row).is_some_and(|tpot| tpot < FASTEST_TOKEN_MS);
-    row.status.answered() && row.pieces >= WHOLE_CHUNKS && at_once()
+    let together = || delivery(row).whole() || tpot(row).is_some_and(|tpot| tpot < FASTEST_TOKEN_MS);
+    row.status.answered() && row.pieces >= WHOLE_CHUNKS && together()
 }
 
 /// Chunks that were made one by one and handed over together: seen where a server on a processor has no core of its own.
@@ -342,11 +340,15 @@ fn steady(
 ) -> Result<Option<Steady>, Error> {
     let Some(mut window) = window else { return Ok(None) };
     let (mut completed, mut inside, mut requests) = (0_u64, 0_u128, 0.0);
+    let (mut answered, mut whole) = (0_u64, AtOnce::default());
     rows.each(|row| {
         if row.status.answered() {
+            answered += 1;
             completed += u64::from(row.end.is_some_and(|end| window.holds(end)));
             // Not those that ended in it: of a burst that is the first alone, and of any load it lacks what is under way at the end.
-            requests += row.sent.zip(row.last_token).map_or(0.0, |(sent, last)| window.part(sent, last));
+            let part = row.sent.zip(row.last_token).map_or(0.0, |(sent, last)| window.part(sent, last));
+            requests += part;
+            whole.add(row, part);
         }
         if let Some((sent, end)) = row.sent.zip(row.end) {
             inside += u128::from(end.min(window.to).saturating_sub(sent.max(window.from)));
@@ -358,7 +360,13 @@ fn steady(
         Goal::Open(..) => ("arrivals", None),
     };
     window.mean = inside as f64 / 1e9 / seconds;
-    let tokens = (!seen.uncounted).then_some(seen.in_window);
+    // Tokens that came at the end of their answers came in hardly any window that ends with the first of these.
+    let by_share = whole.answers > 0 && whole.answers as f64 >= WHOLE_SHARE * answered as f64;
+    let tokens = if by_share {
+        (!seen.uncounted && !whole.uncounted).then_some(seen.in_window - seen.at_once + whole.tokens)
+    } else {
+        (!seen.uncounted).then_some(seen.in_window)
+    };
     let second = |at: u64| at.wrapping_sub(origin).cast_signed() as f64 / 1e9;
     Ok(Some(Steady {
         basis,
@@ -380,8 +388,30 @@ fn steady(
         } else {
             "one"
         },
-        definition: define::STEADY_RATE.id,
+        definition: if by_share { define::STEADY_RATE_BY_SHARE.id } else { define::STEADY_RATE.id },
     }))
+}
+
+/// Work on answers that came [`at_once`], within a window.
+#[derive(Default)]
+struct AtOnce {
+    answers: u64,
+    tokens: f64,
+    uncounted: bool,
+}
+
+impl AtOnce {
+    /// `part` of its time lies in the window.
+    fn add(&mut self, row: &RequestRow, part: f64) {
+        if !at_once(row) {
+            return;
+        }
+        self.answers += 1;
+        match tokens(row) {
+            Some(tokens) => self.tokens += part * f64::from(tokens),
+            None => self.uncounted |= part > 0.0,
+        }
+    }
 }
 
 /// Requests per second between the first and the last of them.

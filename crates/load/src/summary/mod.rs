@@ -363,7 +363,8 @@ pub struct Steady {
     pub requests: f64,
     /// `requests` per second.
     pub request_throughput_req_s: f64,
-    /// Output tokens of answered requests that arrived in it, by the time of each chunk.
+    /// Output tokens of answered requests that arrived in it, by the time of each chunk. Where many answers came at one moment each, the
+    /// tokens of these count with the share of their time that lies in it, see `definition`.
     pub output_tokens: Option<f64>,
     /// Of these, per second. Absent where none arrived: the window is shorter than an answer's gaps then.
     pub output_throughput_tok_s: Option<f64>,

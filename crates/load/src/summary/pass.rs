@@ -49,6 +49,16 @@ pub(super) fn tpot(row: &RequestRow) -> Option<f64> {
     Some(ms(row.last_token, row.first_token)? / f64::from(further))
 }
 
+/// No engine makes a token in less: 10,000 tokens a second for one stream. What comes faster was kept and handed over at once.
+pub(super) const FASTEST_TOKEN_MS: f64 = 0.1;
+
+/// Whether an answer was handed over at one moment, at its end: one that was not streamed, or a single token. When its tokens were made, its
+/// chunks do not say.
+pub(super) fn at_once(row: &RequestRow) -> bool {
+    let one = row.first_token.is_some() && row.first_token == row.last_token;
+    row.status.answered() && (one || tpot(row).is_some_and(|tpot| tpot < FASTEST_TOKEN_MS))
+}
+
 /// Sums of one pass over the rows.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
@@ -148,6 +158,8 @@ pub(super) struct Weight {
     hidden: Hidden,
     /// What came contradicts the count, so the counts of its chunks are none either.
     contradicted: bool,
+    /// See [`at_once`].
+    at_once: bool,
 }
 
 /// The weight of each request, eight bytes each.
@@ -164,7 +176,7 @@ impl Weights {
         let span = most.checked_sub(least).map_or(0, |span| span.saturating_add(1));
         let dense = span <= rows.count().saturating_mul(16).saturating_add(4096);
         let mut weights = if dense {
-            let none = Weight { tokens: f32::NAN, hidden: Hidden::None, contradicted: false };
+            let none = Weight { tokens: f32::NAN, hidden: Hidden::None, contradicted: false, at_once: false };
             Self::Dense(least, vec![none; usize::try_from(span).unwrap_or(0)])
         } else {
             Self::Sparse(HashMap::new())
@@ -178,7 +190,7 @@ impl Weights {
                 _ => 0.0,
             };
             let contradicted = claim(row).is_some_and(Claim::contradicted);
-            let weight = Weight { tokens, hidden: row.hidden, contradicted };
+            let weight = Weight { tokens, hidden: row.hidden, contradicted, at_once: at_once(row) };
             match &mut weights {
                 Self::Dense(first, list) => {
                     if let Some(place) = list.get_mut((row.index - *first) as usize) {
@@ -208,7 +220,10 @@ pub(super) struct FromChunks {
     /// Whether `itl` is filled: only where not every answer has one token a chunk, else it is the same as `gaps`.
     pub itl_apart: bool,
     pub lag: Samples,
+    /// Tokens of chunks that arrived in the window.
     pub in_window: f64,
+    /// Of these, of answers that came [`at_once`].
+    pub at_once: f64,
     pub uncounted: bool,
     pub counted: bool,
     pub even: bool,
@@ -228,7 +243,9 @@ pub(super) fn chunks(
     let mut reader = stored.chunks()?;
     while let Some(block) = reader.next_block()? {
         let mut last = before.remove(&block.request);
-        let Some(Weight { tokens: weight, hidden, contradicted }) = weights.of(block.request) else { continue };
+        let Some(Weight { tokens: weight, hidden, contradicted, at_once }) = weights.of(block.request) else {
+            continue;
+        };
         for chunk in block.chunks.iter().filter(|chunk| chunk.kind.holds_tokens(hidden)) {
             if let Some(gap) = ms(Some(chunk.at), last) {
                 found.gaps.add(gap);
@@ -241,14 +258,13 @@ pub(super) fn chunks(
                 found.lag.add(f64::from(chunk.lag_ns) / 1e6);
             }
             if window.is_some_and(|window| window.holds(chunk.at)) {
-                if chunk.tokens > 0 && !contradicted {
-                    found.counted = true;
-                    found.in_window += f64::from(chunk.tokens);
-                } else {
-                    found.uncounted |= weight == 0.0;
-                    found.even |= weight != 1.0;
-                    found.in_window += f64::from(weight);
-                }
+                let counted = chunk.tokens > 0 && !contradicted;
+                let tokens = if counted { f64::from(chunk.tokens) } else { f64::from(weight) };
+                found.counted |= counted;
+                found.uncounted |= !counted && weight == 0.0;
+                found.even |= !counted && weight != 1.0;
+                found.in_window += tokens;
+                found.at_once += if at_once { tokens } else { 0.0 };
             }
         }
         if let (true, Some(last)) = (block.more, last) {

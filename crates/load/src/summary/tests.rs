@@ -483,6 +483,35 @@ fn steady_requests_per_second_count_work_and_not_completions() {
     assert!(rate.request_throughput_req_s > 99.5, "{rate:?}");
 }
 
+#[test]
+fn tokens_of_answers_that_came_whole_count_in_the_steady_window_with_the_share_of_their_time() {
+    let steady = |name: &str, concurrency: u32, spans: Vec<(f64, f64)>, streamed: bool| {
+        let answers = (0..).zip(spans).map(|(n, (sent, e2e))| {
+            let piece = |k: u32| sent + if streamed { e2e * f64::from(k) / 20.0 } else { e2e };
+            answer(n, sent, &(1..=20).map(piece).collect::<Vec<f64>>(), Some(20))
+        });
+        count(name, closed(concurrency), answers.collect()).summary.steady.unwrap()
+    };
+    // Twenty at once, which end 230, 231, ... 249 ms later with twenty tokens each. The window ends with the second end, at 232 ms.
+    let burst = || (0..20).map(|n| (0.0, 230.0 + f64::from(n))).collect();
+    let parts: f64 = (0..20).map(|n| (232.0 / (230.0 + f64::from(n))).min(1.0)).sum();
+    let whole = steady("whole-burst", 20, burst(), false);
+    let rate = whole.output_throughput_tok_s.unwrap();
+    assert!((rate / (20.0 * parts / 0.232) - 1.0).abs() < 1e-3, "{whole:?}");
+    assert!((rate / (20.0 * whole.request_throughput_req_s) - 1.0).abs() < 1e-9, "{whole:?}");
+    assert_eq!(whole.definition, "output-rate.steady-window.by-share");
+    // Streamed they have the same rate, by the times of the chunks.
+    let streamed = steady("streamed-burst", 20, burst(), true);
+    assert_eq!(streamed.definition, "output-rate.steady-window");
+    assert!((rate / streamed.output_throughput_tok_s.unwrap() - 1.0).abs() < 0.05, "{streamed:?}");
+    // Four places and two turns: all tokens lie in the window, however they came.
+    let turns = || (0..8).map(|n| (if n < 4 { 0.0 } else { 101.0 }, 100.0)).collect();
+    for streamed in [false, true] {
+        let turned = steady(&format!("turns-{streamed}"), 4, turns(), streamed);
+        near(turned.output_tokens, 160.0);
+    }
+}
+
 /// Forty requests, two of which fail: what the golden files show.
 fn example(colour: bool, width: usize) -> (Summary, String) {
     let mut requests: Vec<_> = (0..120_u64)
