@@ -121,7 +121,11 @@ impl Unseen {
         let Some(shown) = shown.filter(|_| !came && !along) else { return 0 };
         // As many pieces as other tokens are there by chance too.
         let one_each = shown <= record.pieces.saturating_add(1);
-        if !one_each || self.too_little_text(record, output) || scant(record, reasoning, output) { reasoning } else { 0 }
+        if !one_each || self.too_little_text(record, output) || scant(record, reasoning, output) {
+            reasoning
+        } else {
+            0
+        }
     }
 
     /// Whether the text cannot hold all tokens that were counted: a token that shows something has at least one byte.
@@ -200,7 +204,9 @@ impl Unseen {
 fn scant(record: &Record, reasoning: u32, output: u32) -> bool {
     let span = record.first_token.zip(record.last_token).map(|(first, last)| last.at().saturating_sub(first.at()));
     let waited = record.sent.zip(record.first_token).map(|(sent, first)| first.at().saturating_sub(sent));
-    let (Some(span), Some(waited), further @ 1..) = (span, waited, record.pieces.saturating_sub(1)) else { return false };
+    let (Some(span), Some(waited), further @ 1..) = (span, waited, record.pieces.saturating_sub(1)) else {
+        return false;
+    };
     let takes = span as f64 / f64::from(further) * f64::from(reasoning);
     record.text_bytes < SCANT * u64::from(output) && waited as f64 >= TIME_FOR_IT * takes
 }

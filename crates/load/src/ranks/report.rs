@@ -29,6 +29,8 @@ pub struct RankReport {
     pub failed: u64,
     /// In flight when it was stopped.
     pub cancelled: u64,
+    /// Answers that nobody had asked for.
+    pub unasked: u64,
     /// Delay of the first measured request, ns.
     pub first_late_ns: Option<i64>,
     /// Its certificate.
@@ -49,6 +51,7 @@ impl RankReport {
             completed: summary.completed,
             failed: summary.failed,
             cancelled: summary.cancelled,
+            unasked: summary.unasked,
             first_late_ns,
             client: summary.client.clone(),
             figures: summary.conversations.clone(),

@@ -136,6 +136,7 @@ impl Session<'_> {
         let evidence = evidence(&report, &stored, &counted, &fed, settings);
         let mut window_s = counted.span.map(|(from, to)| (seconds(from), seconds(to)));
         let mut summary = counted.certified(certificate::judge(&evidence, calibration));
+        unasked(&mut summary, report.unasked);
         summary.conversations = fed.figures;
         // First of all: it says why the load has this length.
         summary.notes.splice(0..0, until.as_ref().map(UntilReport::sentence));
@@ -379,6 +380,7 @@ fn count_all(
     let (schedule, read) = (counted.schedule_lag_ms, counted.read_lag_ms);
     let mut summary = counted.certified(certificate::together(&clients, schedule, read, wall_s, steady));
     summary.conversations.clone_from(&own.conversations);
+    unasked(&mut summary, whole.reports.iter().map(|(_, report)| report.unasked).sum());
     for (rank, report) in &whole.reports {
         if let (1.., Some(theirs)) = (rank, &report.figures) {
             summary.conversations.get_or_insert_default().join(theirs);
@@ -395,6 +397,18 @@ fn count_all(
     }
     summary.ranks = whole.lines;
     Ok((summary, window_s))
+}
+
+/// Answers that nobody had asked for: any other may belong to another request.
+fn unasked(summary: &mut Summary, answers: u64) {
+    if answers == 0 {
+        return;
+    }
+    let what = if answers == 1 { "an answer".to_owned() } else { format!("{answers} answers") };
+    summary.unasked = answers;
+    summary.valid = false;
+    let why = "that nobody had asked for, so answers before it may belong to other requests";
+    summary.invalid_because.push(format!("the server sent {what} {why}"));
 }
 
 /// Available results, and why some are missing. A file that cannot be written is no reason to lose the figures.

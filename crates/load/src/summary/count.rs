@@ -158,6 +158,7 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
         short: totals.short,
         longer: totals.longer,
         contradicted: totals.contradicted,
+        unasked: 0,
         http: stored.http.clone(),
         retry_after: stored.retry_after.clone(),
         said: stored.said.clone(),

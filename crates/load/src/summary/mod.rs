@@ -192,6 +192,9 @@ pub struct Summary {
     pub longer: u64,
     /// Of the completed, those whose count of output tokens what came contradicts. They are in no figure of tokens.
     pub contradicted: u64,
+    /// Answers that nobody had asked for, which a kept connection brought. Left out without any.
+    #[serde(skip_serializing_if = "is_none")]
+    pub unasked: u64,
     /// Failed requests by kind.
     pub errors: BTreeMap<&'static str, u64>,
     /// Codes of responses that are not 200.
@@ -297,6 +300,11 @@ pub struct Summary {
     /// The clients of a load that several made together.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankLine>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands out a reference")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Program and version.

@@ -695,12 +695,12 @@ fn failed_warm_up_requests_are_counted_and_stand_in_the_first_note() {
 
 #[test]
 fn requests_that_were_sent_again_stand_with_their_causes() {
-    let again = |index: u64, resends: [u32; 4]| {
+    let again = |index: u64, resends: [u32; 5]| {
         let (record, chunks) = answer(index, index as f64 * 50.0, &[index as f64 * 50.0 + 10.0], Some(1));
         (Record { resent: resends.iter().sum(), resends, ..record }, chunks)
     };
     let load = |name: &str, requests| count(name, closed(1), requests).summary;
-    let summary = load("resent", vec![again(0, [2, 1, 0, 0]), again(1, [1, 0, 0, 0]), again(2, [0; 4])]);
+    let summary = load("resent", vec![again(0, [2, 1, 0, 0, 0]), again(1, [1, 0, 0, 0, 0]), again(2, [0; 5])]);
     assert_eq!(summary.resent, 2);
     assert_eq!(
         summary.resent_after.iter().map(|(cause, times)| (cause.as_str(), *times)).collect::<Vec<_>>(),
@@ -709,6 +709,6 @@ fn requests_that_were_sent_again_stand_with_their_causes() {
     let shown = text(&summary, 200, false);
     assert!(shown.contains(", 2 sent again (status 429: 3, status 503: 1)"), "{shown}");
     assert!(!shown.contains("broke"), "{shown}");
-    let shown = text(&load("resent-broken", vec![again(0, [0, 0, 0, 1])]), 200, false);
+    let shown = text(&load("resent-broken", vec![again(0, [0, 0, 0, 1, 0])]), 200, false);
     assert!(shown.contains(", 1 sent again (the connection broke: 1)"), "{shown}");
 }
