@@ -82,12 +82,16 @@ impl Unseen {
 
     /// Whether an answer without a known piece has tokens all the same.
     pub(super) fn answers(&self, record: &Record) -> bool {
-        self.hidden(record.usage.output, record.pieces) != Hidden::None
+        self.hidden(record.usage.output, record) != Hidden::None
     }
 
     /// Which of them hold tokens, by the count of tokens and the number of chunks with text.
-    fn hidden(&self, output: Option<u32>, pieces: u32) -> Hidden {
-        let (quiet, bare, closing) = (self.quiet.count, self.bare.count, u32::from(self.closing.is_some()));
+    fn hidden(&self, output: Option<u32>, record: &Record) -> Hidden {
+        let pieces = record.pieces;
+        let (quiet, bare) = (self.quiet.count, self.bare.count);
+        // Where all tokens that were asked for came, none is left to end the answer, whatever was counted.
+        let all_came = quiet == 0 && bare == 0 && record.asked.osl == Some(pieces);
+        let closing = u32::from(self.closing.is_some() && !all_came);
         // Without any text no chunk can hide tokens, whatever was counted.
         if pieces == 0 && self.unread == 0 {
             return Hidden::None;
@@ -139,7 +143,7 @@ impl Unseen {
         let unsent = self.unsent(record);
         let output = record.usage.output.map(|output| output.saturating_sub(unsent));
         let room = output.map(|output| output.saturating_sub(record.pieces));
-        record.hidden = self.hidden(output, record.pieces);
+        record.hidden = self.hidden(output, record);
         let bare = matches!(record.hidden, Hidden::Bare | Hidden::BareAll);
         let may_be = |room: u32| room > self.quiet.count.saturating_add(self.bare.count);
         record.doubt = if record.pieces == 0 && record.hidden == Hidden::None {
@@ -280,6 +284,22 @@ mod tests {
         assert_eq!((record.pieces, record.hidden, ms(record.last_token)), (3, Hidden::Ending, Some(30)));
         let record = settled(&[10, 20], Some(2), &[], Some(30));
         assert_eq!((record.pieces, record.hidden, ms(record.last_token)), (2, Hidden::None, Some(20)));
+    }
+
+    #[test]
+    fn an_answer_that_has_all_tokens_asked_for_ends_with_none() {
+        let settled = |asked: Option<u32>, output: u32| {
+            let mut record =
+                Record { pieces: 2, first_token: Some(at(10)), last_token: Some(at(20)), ..Record::default() };
+            (record.asked.osl, record.usage.output) = (asked, Some(output));
+            let mut unseen = Unseen::default();
+            unseen.take(ChunkKind::Closing, None, at(30));
+            unseen.settle(&mut record);
+            (record.pieces, record.hidden)
+        };
+        assert_eq!(settled(Some(2), 4), (2, Hidden::None), "a count above the limit");
+        assert_eq!(settled(Some(3), 3), (3, Hidden::Ending));
+        assert_eq!(settled(None, 3), (3, Hidden::Ending));
     }
 
     #[test]

@@ -83,10 +83,11 @@ impl Job {
         if !record.done && record.finish.is_none() {
             return (Status::Broken, Some("the stream ended without finish_reason and without [DONE]".into()));
         }
-        match (record.asked.exact, record.asked.osl, counted(record)) {
-            (true, Some(asked), Some(got)) if got < asked => (Status::Short, None),
-            _ => (Status::Ok, None),
-        }
+        // A count of as many or more says that it is not shorter, whatever else it is worth.
+        let short =
+            |asked: u32| [counted(record), record.usage.output].iter().all(|got| got.is_some_and(|got| got < asked));
+        let is_short = record.asked.exact && record.asked.osl.is_some_and(short);
+        (if is_short { Status::Short } else { Status::Ok }, None)
     }
 
     fn refusal(&self, code: u16, key: Option<&str>) -> String {

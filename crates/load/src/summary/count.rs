@@ -21,6 +21,7 @@ use super::{
 use crate::certificate::{ClientCertificate, Lags};
 use crate::store::{RequestRow, Rows, Stored};
 use sparkbench_text::error::Error;
+use sparkbench_text::plural;
 
 /// The mean gap between chunks from which on bursts are looked for: below it, chunks arrive as fast as they can be written.
 const BURST_MEAN_MS: f64 = 1.0;
@@ -123,6 +124,7 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
     let mut loud: Vec<String> = bursts(&chunk_gap_ms, whole, completed).into_iter().collect();
     loud.extend(unseen::notes(&totals.doubts, completed));
     loud.extend(contradicted(&totals));
+    loud.extend(above_limit(&totals));
     let read_lag_ms = lags(lag.metric(&define::READ_LAG, ""));
 
     let rows = &mut stored.rows;
@@ -158,6 +160,7 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
         short: totals.short,
         longer: totals.longer,
         contradicted: totals.contradicted,
+        above_limit: totals.above_limit,
         unasked: 0,
         http: stored.http.clone(),
         retry_after: stored.retry_after.clone(),
@@ -509,9 +512,32 @@ fn invalid(totals: &Totals) -> Vec<String> {
 fn contradicted(totals: &Totals) -> Option<String> {
     let claim = totals.contradiction?;
     Some(format!(
-        "{CONTRADICTED} in {} of {} answers (such as {} tokens for {} chunks with {} bytes of text), so rates that need it are absent",
-        totals.contradicted, totals.completed, claim.tokens, claim.chunks, claim.bytes
+        "{CONTRADICTED} in {} of {} (such as {} for {} with {} of text), so rates that need it are absent",
+        totals.contradicted,
+        number(totals.completed, "answer"),
+        number(claim.tokens, "token"),
+        number(claim.chunks, "chunk"),
+        number(claim.bytes, "byte")
     ))
+}
+
+/// A count above the length asked for that gave way to the chunks, with an example.
+fn above_limit(totals: &Totals) -> Option<String> {
+    let claim = totals.first_above?;
+    Some(format!(
+        "the server counts more output tokens than were asked for in {} of {}, which came in as many chunks as were asked for (such as {} for \
+         {} where {} asked for). Each chunk is counted as one token, and the server's count is left out",
+        totals.above_limit,
+        number(totals.completed, "answer"),
+        number(claim.tokens, "token"),
+        number(claim.chunks, "chunk"),
+        plural::counted(claim.asked.unwrap_or_default() as usize, "was", "were"),
+    ))
+}
+
+/// `1 token`, `2 tokens`
+fn number(n: impl TryInto<usize>, noun: &str) -> String {
+    plural::count(n.try_into().unwrap_or(usize::MAX), noun)
 }
 
 /// Notes for the reader that are no fault of the run.

@@ -192,6 +192,10 @@ pub struct Summary {
     pub longer: u64,
     /// Of the completed, those whose count of output tokens what came contradicts. They are in no figure of tokens.
     pub contradicted: u64,
+    /// Of the completed, those that the server counts as longer than asked for although just as many chunks came. Their chunks are counted as
+    /// tokens. Left out without any.
+    #[serde(skip_serializing_if = "is_none")]
+    pub above_limit: u64,
     /// Answers that nobody had asked for, which a kept connection brought. Left out without any.
     #[serde(skip_serializing_if = "is_none")]
     pub unasked: u64,

@@ -24,9 +24,9 @@ pub(super) fn claim(row: &RequestRow) -> Option<Claim> {
     Some(Claim { tokens: row.output?, chunks: row.pieces, bytes: row.text_bytes.into(), asked: row.osl })
 }
 
-/// Its output tokens, where they were counted and what came does not contradict the count.
+/// Its output tokens, see [`Claim::credible`].
 pub(super) fn tokens(row: &RequestRow) -> Option<u32> {
-    claim(row).filter(|claim| !claim.contradicted()).map(|claim| claim.tokens)
+    claim(row)?.credible()
 }
 
 /// How its tokens came.
@@ -86,6 +86,9 @@ pub(super) struct Totals {
     /// Answers whose count of output tokens what came contradicts, and the first of these counts.
     pub contradicted: u64,
     pub contradiction: Option<Claim>,
+    /// Answers whose count is above what was asked for, where the chunks are counted in its place, and the first of these counts.
+    pub above_limit: u64,
+    pub first_above: Option<Claim>,
     pub stamped: u64,
     pub first_tokens: u64,
     pub one_token: u64,
@@ -135,6 +138,10 @@ impl Totals {
             self.contradicted += 1;
             self.contradiction.get_or_insert(claim);
         }
+        if let Some(claim) = claim(row).filter(|claim| claim.above_limit()) {
+            self.above_limit += 1;
+            self.first_above.get_or_insert(claim);
+        }
         self.first_tokens += u64::from(row.first_token.is_some());
         self.stamped += u64::from(row.kernel);
         self.one_token += u64::from(tokens(row) == Some(row.pieces));
@@ -156,8 +163,8 @@ pub(super) struct Weight {
     /// Not answered is NaN, answered without a count that holds is 0.
     tokens: f32,
     hidden: Hidden,
-    /// What came contradicts the count, so the counts of its chunks are none either.
-    contradicted: bool,
+    /// The count is not that of the answer, so the counts of its chunks are none either.
+    miscounted: bool,
     /// See [`at_once`].
     at_once: bool,
 }
@@ -176,7 +183,7 @@ impl Weights {
         let span = most.checked_sub(least).map_or(0, |span| span.saturating_add(1));
         let dense = span <= rows.count().saturating_mul(16).saturating_add(4096);
         let mut weights = if dense {
-            let none = Weight { tokens: f32::NAN, hidden: Hidden::None, contradicted: false, at_once: false };
+            let none = Weight { tokens: f32::NAN, hidden: Hidden::None, miscounted: false, at_once: false };
             Self::Dense(least, vec![none; usize::try_from(span).unwrap_or(0)])
         } else {
             Self::Sparse(HashMap::new())
@@ -189,8 +196,8 @@ impl Weights {
                 Some(output) if row.pieces > 0 => (f64::from(output) / f64::from(row.pieces)) as f32,
                 _ => 0.0,
             };
-            let contradicted = claim(row).is_some_and(Claim::contradicted);
-            let weight = Weight { tokens, hidden: row.hidden, contradicted, at_once: at_once(row) };
+            let miscounted = claim(row).is_some_and(|claim| claim.contradicted() || claim.above_limit());
+            let weight = Weight { tokens, hidden: row.hidden, miscounted, at_once: at_once(row) };
             match &mut weights {
                 Self::Dense(first, list) => {
                     if let Some(place) = list.get_mut((row.index - *first) as usize) {
@@ -243,7 +250,7 @@ pub(super) fn chunks(
     let mut reader = stored.chunks()?;
     while let Some(block) = reader.next_block()? {
         let mut last = before.remove(&block.request);
-        let Some(Weight { tokens: weight, hidden, contradicted, at_once }) = weights.of(block.request) else {
+        let Some(Weight { tokens: weight, hidden, miscounted, at_once }) = weights.of(block.request) else {
             continue;
         };
         for chunk in block.chunks.iter().filter(|chunk| chunk.kind.holds_tokens(hidden)) {
@@ -258,7 +265,7 @@ pub(super) fn chunks(
                 found.lag.add(f64::from(chunk.lag_ns) / 1e6);
             }
             if window.is_some_and(|window| window.holds(chunk.at)) {
-                let counted = chunk.tokens > 0 && !contradicted;
+                let counted = chunk.tokens > 0 && !miscounted;
                 let tokens = if counted { f64::from(chunk.tokens) } else { f64::from(weight) };
                 found.counted |= counted;
                 found.uncounted |= !counted && weight == 0.0;

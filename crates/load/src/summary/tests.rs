@@ -295,6 +295,37 @@ fn a_count_that_contradicts_what_came_is_named_and_makes_no_rate() {
 }
 
 #[test]
+fn a_count_above_the_length_asked_for_gives_way_to_as_many_chunks_as_were_asked_for() {
+    let pieces: Vec<f64> = (0..20).map(|n| 50.0 + 10.0 * f64::from(n)).collect();
+    let answers = (0..4).map(|n| {
+        let (record, mut chunks) = answer(n, 0.0, &pieces, Some(40));
+        // The server counts along, and wrongly too.
+        chunks.iter_mut().for_each(|chunk| chunk.tokens = 2);
+        let asked = Asked { osl: Some(20), ..record.asked };
+        (Record { text_bytes: 80, asked, ..record }, chunks)
+    });
+    let summary = count("above", closed(4), answers.collect()).summary;
+    near(summary.tpot_ms.mean, 10.0);
+    near(summary.itl_ms.mean, 10.0);
+    near(summary.output_throughput_tok_s, 80.0 / 0.24);
+    assert_eq!((summary.output_tokens, summary.above_limit), (Some(80), 4));
+    assert_eq!((summary.longer, summary.short, summary.contradicted), (0, 0, 0));
+    assert_eq!(summary.lengths.osl_reported_p50, Some(40.0), "as reported");
+    let steady = summary.steady.as_ref().unwrap();
+    assert_eq!((steady.output_tokens, steady.tokens_by), (Some(80.0), "one"));
+    let said = "in 4 of 4 answers, which came in as many chunks as were asked for (such as 40 tokens for 20 chunks where 20 were asked for)";
+    assert!(brief(&summary, 400, false).contains(said), "{:?}", summary.notes);
+}
+
+#[test]
+fn one_of_a_thing_is_not_called_several() {
+    let (record, chunks) = answer(0, 0.0, &[10.0, 20.0, 30.0], Some(1));
+    let asked = Asked { osl: Some(3), ..record.asked };
+    let summary = count("one-token", closed(1), vec![(Record { text_bytes: 12, asked, ..record }, chunks)]).summary;
+    assert!(summary.notes[0].contains("(such as 1 token for 3 chunks with 12 bytes of text)"), "{:?}", summary.notes);
+}
+
+#[test]
 fn chunks_that_were_made_one_by_one_and_came_together_are_said_to_be_bursts() {
     // Ten tokens of 20 ms: steadily, unevenly, all at once after a stall.
     let noted = |ends: &[f64]| {
