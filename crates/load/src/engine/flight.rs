@@ -12,7 +12,7 @@ use super::{Ends, Engine};
 use crate::again::ResendWait;
 use crate::order::{Chunk, Order, Record, ResendCause, Status};
 use crate::wire::request_head;
-use sparkbench_host::net::{self, Ns, Ready, Received, Stamp};
+use sparkbench_host::net::{self, Ns, Ready, Received, Stamp, clock};
 
 /// Time limit for the end of the response after `[DONE]`, ns. Beyond it the answer is complete and the connection is not used again.
 const MANNERS: Ns = 1_000_000_000;
@@ -271,7 +271,8 @@ impl Engine {
         job.again(cause);
         // Nobody asked for a wait where there was no answer.
         let asked = job.record.retry_after.as_deref().filter(|_| cause != ResendCause::NoConnection);
-        let wait = ResendWait::before(job.record.resent, asked, self.options.timeout);
+        let now_s = clock::wall() as f64 / 1e9;
+        let wait = ResendWait::before(job.record.resent, asked, self.options.timeout, now_s);
         if wait.ns >= WAIT_TOLD && wait.ns > self.longest_wait {
             self.longest_wait = wait.ns;
             let what = format!("a request failed ({}), and the server is asked again {}", cause.word(), wait.words());

@@ -7,7 +7,7 @@ use serde_json::json;
 use std::sync::Arc;
 
 use super::Session;
-use super::question::Questioner;
+use super::question::{PROMPT, Questioner};
 use crate::chat::{CountedText, Estimate, Texts};
 use crate::plan::{Plan, Purpose, Text, TextWriter};
 use crate::settings::{Endpoint, Settings, Work};
@@ -106,7 +106,7 @@ fn asked(session: &Session<'_>, settings: &Settings, text: &str) -> Result<Optio
     let veil = session.secrets_of(settings).veil();
     let questioner = Questioner { host: session.host.as_ref(), settings, veil: &veil, watcher: session.watcher };
     let body = questioner.body(body);
-    let answer = questioner.ask("how many tokens a prompt has", &|| {
+    let answer = questioner.ask(PROMPT, &|| {
         session.known.web.post_json(session.target.route(settings.endpoint), &body, questioner.limit())
     })?;
     let tokens = answer.json().filter(|_| answer.ok()).and_then(|json| json.pointer("/usage/prompt_tokens")?.as_u64());
