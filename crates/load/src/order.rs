@@ -252,7 +252,7 @@ pub enum Status {
     Broken,
     /// The answer was not HTTP, not an event stream, not JSON, longer than an event may be, or not the request's.
     Malformed,
-    /// The server put an error object into the stream, or ended the answer with a reason such as `abort`.
+    /// The server put an error object into the stream, or ended the answer with a reason such as `abort` or `content_filter`.
     InStream,
     /// Status 200 and not one generated token.
     Empty,

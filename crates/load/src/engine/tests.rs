@@ -503,8 +503,20 @@ fn every_way_an_answer_can_be_wrong_has_its_status() {
             &["cancelled"],
         ),
         (
-            "an end that is none of these",
+            "a filter",
             whole(chunked(&[&content("a"), ended_by("content_filter").as_str(), DONE].concat())),
+            Status::InStream,
+            &["a content filter ended the answer (finish_reason content_filter)"],
+        ),
+        (
+            "a fault of the network behind a gateway",
+            whole(chunked(&[&content("a"), ended_by("network_error").as_str(), DONE].concat())),
+            Status::InStream,
+            &["gave the answer up (finish_reason network_error)"],
+        ),
+        (
+            "an end that is none of these",
+            whole(chunked(&[&content("a"), ended_by("glorious").as_str(), DONE].concat())),
             Status::Ok,
             &[],
         ),

@@ -83,6 +83,8 @@ pub struct Tally {
     pub http: BTreeMap<u16, u64>,
     /// [`Stored::models`].
     pub models: BTreeMap<String, u64>,
+    /// [`Stored::finishes`].
+    pub finishes: BTreeMap<String, u64>,
 }
 
 impl Tally {
@@ -99,6 +101,7 @@ impl Tally {
             said: stored.said.clone(),
             http: stored.http.clone(),
             models: stored.models.clone(),
+            finishes: stored.finishes.clone(),
         }
     }
 
@@ -115,6 +118,7 @@ impl Tally {
         add(&mut stored.said, &self.said);
         add(&mut stored.http, &self.http);
         add(&mut stored.models, &self.models);
+        add(&mut stored.finishes, &self.finishes);
     }
 }
 

@@ -63,6 +63,7 @@ struct Tally {
     said: BTreeMap<String, u64>,
     http: BTreeMap<u16, u64>,
     models: BTreeMap<String, u64>,
+    finishes: BTreeMap<String, u64>,
 }
 
 impl StoreWriter {
@@ -197,6 +198,7 @@ impl StoreWriter {
             count(&mut self.tally.retry_after, record.retry_after.as_deref());
             count(&mut self.tally.said, record.error.as_deref());
             count(&mut self.tally.models, record.model.as_deref());
+            count(&mut self.tally.finishes, record.finish.as_deref());
             if let Some(code) = record.http.filter(|code| *code != 200) {
                 *self.tally.http.entry(code).or_default() += 1;
             }
@@ -261,6 +263,7 @@ impl StoreWriter {
             said: tally.said,
             http: tally.http,
             models: tally.models,
+            finishes: tally.finishes,
             rows: self.rows,
             file,
             unwritten,

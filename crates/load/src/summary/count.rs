@@ -19,6 +19,7 @@ use super::{
     Steady, Summary, TokenSource, Tool, UNJUDGED_MAX, WarmupFailures,
 };
 use crate::certificate::{ClientCertificate, Lags};
+use crate::finish::Finish;
 use crate::store::{RequestRow, Rows, Stored};
 use sparkbench_text::error::Error;
 use sparkbench_text::plural;
@@ -125,6 +126,7 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
     loud.extend(unseen::notes(&totals.doubts, completed));
     loud.extend(contradicted(&totals));
     loud.extend(above_limit(&totals));
+    loud.extend(unknown_finish(stored));
     let read_lag_ms = lags(lag.metric(&define::READ_LAG, ""));
 
     let rows = &mut stored.rows;
@@ -151,6 +153,7 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
         schema: SCHEMA,
         tool: Tool { name: "sparkbench", version: env!("CARGO_PKG_VERSION") },
         models_seen: stored.models.clone(),
+        finish_reasons: stored.finishes.clone(),
         valid: invalid_because.is_empty(),
         invalid_because,
         planned,
@@ -533,6 +536,22 @@ fn above_limit(totals: &Totals) -> Option<String> {
         number(claim.chunks, "chunk"),
         plural::counted(claim.asked.unwrap_or_default() as usize, "was", "were"),
     ))
+}
+
+/// Reasons for which answers ended that nobody here knows.
+fn unknown_finish(stored: &Stored) -> Option<String> {
+    let unknown: Vec<(&String, u64)> =
+        stored.finishes.iter().filter(|(word, _)| Finish::of(word) == Finish::Unknown).map(|(w, n)| (w, *n)).collect();
+    let answers: u64 = unknown.iter().map(|(_, answers)| answers).sum();
+    let words: Vec<String> = unknown.iter().map(|(word, answers)| format!("{answers} x \"{word}\"")).collect();
+    (answers > 0).then(|| {
+        format!(
+            "{} ended for a reason that is not known here ({}), and {} as answered. Whether they are whole is not known",
+            number(answers, "answer"),
+            words.join(", "),
+            if answers == 1 { "it counts" } else { "they count" }
+        )
+    })
 }
 
 /// `1 token`, `2 tokens`

@@ -169,6 +169,9 @@ pub struct Summary {
     /// Models that responses named, and how often.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub models_seen: BTreeMap<String, u64>,
+    /// `finish_reason` of the answers as given, and how often. Only the first few different ones.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub finish_reasons: BTreeMap<String, u64>,
     /// Start, ISO 8601 in UTC.
     pub started_utc: String,
     /// As set.
@@ -466,7 +469,9 @@ impl Summary {
                 *counts.entry(veil.said(&said)).or_default() += count;
             }
         };
-        [&mut self.models_seen, &mut self.retry_after, &mut self.said].into_iter().for_each(keys);
+        [&mut self.models_seen, &mut self.finish_reasons, &mut self.retry_after, &mut self.said]
+            .into_iter()
+            .for_each(keys);
         self.warmup_failed.iter_mut().for_each(|failed| keys(&mut failed.reasons));
         self.url = veil.text(&self.url);
         self.model.iter_mut().for_each(|model| *model = veil.text(model));

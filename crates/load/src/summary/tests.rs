@@ -688,6 +688,22 @@ fn what_was_said_of_failures_stands_behind_their_kinds() {
     assert!(text.contains(wanted), "{text}");
 }
 
+#[test]
+fn a_reason_to_end_that_is_not_known_is_named_without_being_asked() {
+    let ended = |index: u64, reason: &str| {
+        let (record, chunks) = answer(index, 0.0, &[10.0, 20.0], Some(2));
+        (Record { finish: Some(reason.to_owned()), ..record }, chunks)
+    };
+    let facts = Facts { notes: vec!["another note".into()], ..closed(3) };
+    let requests = vec![ended(0, "glorious"), ended(1, "glorious"), ended(2, "stop")];
+    let summary = count("glorious", facts, requests).summary;
+    assert_eq!((summary.completed, summary.finish_reasons["glorious"], summary.finish_reasons["stop"]), (3, 2, 1));
+    let drawn = brief(&summary, 400, false);
+    assert!(drawn.contains("2 answers ended for a reason that is not known here (2 x \"glorious\")"), "{drawn}");
+    let usual = count("usual", closed(2), vec![ended(0, "stop"), ended(1, "length")]).summary;
+    assert!(usual.notes.is_empty() && usual.finish_reasons.len() == 2, "{:?}", usual.notes);
+}
+
 /// Issue 34: five of five failed, and neither a note nor the JSON said so.
 #[test]
 fn failed_warm_up_requests_are_counted_and_stand_in_the_first_note() {
