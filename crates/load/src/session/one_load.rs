@@ -163,7 +163,7 @@ impl Session<'_> {
         }
         summary.notes.extend(kept_cache(settings, &scraped, summary.completed, summary.input_tokens));
         summary.notes.extend(preempted(&scraped));
-        summary.notes.extend(summary.conversations.as_ref().and_then(Figures::empty_history));
+        summary.notes.extend(summary.conversations.as_ref().and_then(Figures::empty_answers));
         summary.notes.extend(fed.audit);
         if let Some(failure) = &failure {
             summary.valid = false;

@@ -23,8 +23,8 @@ const IDLE: Duration = Duration::from_millis(500);
 const FLUSH_EVERY: u32 = 64;
 /// Different words that are kept of servers. A hostile one could send a new one each time.
 const WORDS: usize = 16;
-/// A longer word is cut.
-const WORD: usize = 120;
+/// A longer word is cut. The message of a failure is not: it has some 400 characters at most.
+const WORD: usize = 420;
 /// Emptied buffers of requests that are kept for others.
 const SPARE: usize = 1024;
 
