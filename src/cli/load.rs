@@ -112,7 +112,8 @@ fn begin(args: &Load, plan: &plan::Loads, host: &Arc<dyn Host>, talk: &Talk) -> 
     if let Some(limit) = args.load.wait {
         let target = Target::parse(&args.load.url)?.with_path(plan.settings.path.as_deref())?;
         let web = sparkbench_load::session::web(host.as_ref(), &target, &plan.settings)?;
-        server::wait(&web, host.as_ref(), limit, &|line| talk.say(line))?;
+        let attempt = |left| sparkbench_load::session::attempt(host.as_ref(), &target, &plan.settings, left);
+        server::wait(&web, host.as_ref(), limit, &attempt, &|line| talk.say(line))?;
     }
     let Some(place) = place else { return load(args, plan, host, talk) };
     let ranks = ranks::meet(&place, &args.load, host, talk)?;
@@ -137,10 +138,12 @@ fn load(args: &Load, plan: &plan::Loads, host: &Arc<dyn Host>, talk: &Talk) -> R
         .with(sparkbench_load::ranks::joined());
     let folder = Scratch::new()?;
     let measured = plan.measure(host, &session, &folder.0, &speaker, &stop);
+    let loads = measured.iter().flat_map(|searched| &searched.loaded);
+    let remedy = loads.filter(|done| !done.interrupted).find_map(|done| session.remedy(&done.summary));
     drop(session);
     drop(speaker);
     let broken = match measured {
-        Ok(searched) => report(&searched, &points, plan, talk).err(),
+        Ok(searched) => report(&searched, &points, plan, remedy, talk).err(),
         Err(error) => Some(error),
     };
     points.finish(broken, plan.seeks_limits())?;
@@ -152,6 +155,7 @@ fn report(
     Searched { loaded, found }: &Searched,
     points: &Points<'_>,
     plan: &plan::Loads,
+    remedy: Option<String>,
     talk: &Talk,
 ) -> Result<(), Error> {
     for done in loaded.iter().filter(|_| !plan.several() || talk.is_verbose()) {
@@ -172,7 +176,8 @@ fn report(
             let kinds: Vec<String> = none.errors.iter().map(|(kind, count)| format!("{kind}: {count}")).collect();
             let error = Error::new(Kind::Workload, "no request was answered").detail(kinds.join(", "));
             let unknown = none.said.keys().any(|said| said.contains(WITHOUT_STREAM_OPTIONS));
-            Err(if unknown { error.hint(format!("add {WITHOUT_STREAM_OPTIONS}")) } else { error })
+            let remedy = if unknown { Some(format!("add {WITHOUT_STREAM_OPTIONS}")) } else { remedy };
+            Err(remedy.into_iter().fold(error, Error::hint))
         }
         _ => Ok(()),
     }

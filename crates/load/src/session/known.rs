@@ -6,10 +6,12 @@
 //! Each answer is used unchanged or not at all. A server that lists no models is still measured when the model was named. One that states no
 //! limit gets none. One that honours no exact length gets `max_tokens` alone, and the summary says so.
 
+use std::cell::Cell;
+
 use super::Watcher;
 use super::question::{EXACT, Questioner, TOKENIZE};
 use crate::server::exact::{self, Probed};
-use crate::server::{self, Identity, Served, Tokenize, tokens};
+use crate::server::{self, Identity, Served, Tokenize, routes, tokens};
 use crate::settings::{Exact, Settings, Word};
 use crate::target::Target;
 use sparkbench_archive::mask::Veil;
@@ -142,9 +144,15 @@ impl Known {
 
 fn probe(questioner: &Questioner<'_>, web: &Web, target: &Target, model: &str) -> Result<Probed, Error> {
     let endpoint = questioner.settings.endpoint;
+    let asked = Cell::new(false);
     let post = |body| {
         let body = questioner.body(body);
-        questioner.ask(EXACT, &|| web.post_json(target.route(endpoint), &body, questioner.limit()))
+        let answer = questioner.ask(EXACT, &|| web.post_json(target.route(endpoint), &body, questioner.limit()))?;
+        // The first one is plain. Such a no is about the route, and no request of the load would find it.
+        if !asked.replace(true) && routes::is_missing(answer.status) {
+            return Err(routes::missing(web, target, endpoint, model, &answer, server::LIMIT));
+        }
+        Ok(answer)
     };
     exact::probe(&exact::question(endpoint, model), &post)
 }

@@ -10,6 +10,7 @@ use super::Session;
 use super::question::{PROMPT, Questioner};
 use crate::chat::{CountedText, Estimate, Texts};
 use crate::plan::{Plan, Purpose, Text, TextWriter};
+use crate::server::{self, routes};
 use crate::settings::{Endpoint, Settings, Work};
 use crate::tokens::{Counter, Gauge, Local, Origin, Recipe, Server, Words};
 use sparkbench_stats::random::Stream;
@@ -109,6 +110,10 @@ fn asked(session: &Session<'_>, settings: &Settings, text: &str) -> Result<Optio
     let answer = questioner.ask(PROMPT, &|| {
         session.known.web.post_json(session.target.route(settings.endpoint), &body, questioner.limit())
     })?;
+    if routes::is_missing(answer.status) {
+        let (known, endpoint) = (&session.known, settings.endpoint);
+        return Err(routes::missing(&known.web, &session.target, endpoint, &known.model.id, &answer, server::LIMIT));
+    }
     let tokens = answer.json().filter(|_| answer.ok()).and_then(|json| json.pointer("/usage/prompt_tokens")?.as_u64());
     Ok(tokens.and_then(|tokens| u32::try_from(tokens).ok()))
 }

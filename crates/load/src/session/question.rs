@@ -21,7 +21,7 @@ use sparkbench_text::error::{Error, Kind};
 
 /// Longest time limit of a question, unless that of a request is shorter. The first request after the start of an engine compiles and warms
 /// up.
-const LIMIT: Duration = Duration::from_secs(120);
+pub(super) const LIMIT: Duration = Duration::from_secs(120);
 
 /// Members of a body that belong to the question. Those of the user are for the requests of the load.
 const OWN: &[&str] = &[
@@ -97,23 +97,8 @@ impl Questioner<'_> {
     }
 
     /// The body with the members that the user adds to every request.
-    pub(super) fn body(&self, mut body: Value) -> Value {
-        let extra = &self.settings.extra_body;
-        let Some(members) = body.as_object_mut() else { return body };
-        for (name, value) in extra.iter().filter(|(name, _)| !OWN.contains(&name.as_str())) {
-            if value.is_null() {
-                members.remove(name);
-            } else {
-                members.insert(name.clone(), value.clone());
-            }
-        }
-        // A server that wants the other name of the limit may refuse this one.
-        if extra.get("max_completion_tokens").is_some_and(|value| !value.is_null())
-            && let Some(limit) = members.remove("max_tokens")
-        {
-            members.insert("max_completion_tokens".to_owned(), limit);
-        }
-        body
+    pub(super) fn body(&self, body: Value) -> Value {
+        with_members(self.settings, body)
     }
 
     /// Asks until there is an answer.
@@ -161,6 +146,31 @@ impl Questioner<'_> {
             }
         }
     }
+}
+
+/// Whether a server may answer later what it did not answer with this status.
+pub(super) const fn may_answer_later(status: u16) -> bool {
+    matches!(Said::by(status), Said::NotNow)
+}
+
+/// A body with the members that the user adds to every request.
+pub(super) fn with_members(settings: &Settings, mut body: Value) -> Value {
+    let extra = &settings.extra_body;
+    let Some(members) = body.as_object_mut() else { return body };
+    for (name, value) in extra.iter().filter(|(name, _)| !OWN.contains(&name.as_str())) {
+        if value.is_null() {
+            members.remove(name);
+        } else {
+            members.insert(name.clone(), value.clone());
+        }
+    }
+    // A server that wants the other name of the limit may refuse this one.
+    if extra.get("max_completion_tokens").is_some_and(|value| !value.is_null())
+        && let Some(limit) = members.remove("max_tokens")
+    {
+        members.insert("max_completion_tokens".to_owned(), limit);
+    }
+    body
 }
 
 fn failed(Question { what, instead }: Question, times: u32, error: &Error) -> Error {
