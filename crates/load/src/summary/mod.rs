@@ -459,6 +459,24 @@ impl Summary {
         count::count(facts, stored)
     }
 
+    /// What is to stand on the run of an archive about the lengths of its answers, and about who counted them.
+    pub fn marks_of_lengths(&self) -> Vec<String> {
+        let of_all = |answers: u64| format!("{answers} of {}", self.completed);
+        let mut marks = Vec::new();
+        let mut mark = |answers: u64, words: &dyn Fn(String) -> String| {
+            marks.extend((answers > 0).then(|| words(of_all(answers))));
+        };
+        mark(self.short, &|of| format!("{of} answers are shorter than was asked for exactly"));
+        mark(self.longer, &|of| format!("{of} answers are longer than was asked for"));
+        mark(self.contradicted, &|of| format!("{} in {of} answers", count::CONTRADICTED));
+        mark(self.above_limit, &|of| {
+            format!(
+                "the server counts more output tokens than were asked for in {of} answers, whose chunks are counted in their place"
+            )
+        });
+        marks
+    }
+
     /// Takes secrets out of everything that it repeats of the server and of the settings.
     pub fn hide(&mut self, veil: &Veil) {
         if veil.is_empty() {

@@ -254,6 +254,9 @@ fn answers_longer_than_asked_are_counted_and_said_as_shorter_ones_are() {
     for wanted in ["shorter than asked for", "longer than asked for"] {
         assert_eq!(summary.notes.iter().filter(|note| note.contains(wanted)).count(), 1, "{:?}", summary.notes);
     }
+    let marks =
+        ["1 of 4 answers are shorter than was asked for exactly", "2 of 4 answers are longer than was asked for"];
+    assert_eq!(summary.marks_of_lengths(), marks);
     let text = brief(&summary, 200, false);
     assert!(text.contains("1 shorter than asked, 2 longer than asked"), "{text}");
     let loads = [(String::new(), serde_json::to_value(&summary).unwrap())];
@@ -290,7 +293,10 @@ fn a_count_that_contradicts_what_came_is_named_and_makes_no_rate() {
         assert!(brief(&summary, 400, false).contains(&said), "{:?}", summary.notes);
         assert!(!summary.notes.iter().any(|note| note.contains("have no count")), "{:?}", summary.notes);
     }
+    let marked = miscounted("count-marked", 0, 5).marks_of_lengths();
+    assert_eq!(marked, ["the server's count of output tokens contradicts what came in 2 of 2 answers"]);
     let fits = miscounted("count-fits", 5, 5);
+    assert!(fits.marks_of_lengths().is_empty());
     assert_eq!((fits.contradicted, fits.output_tokens), (0, Some(10)));
 }
 
@@ -311,6 +317,7 @@ fn a_count_above_the_length_asked_for_gives_way_to_as_many_chunks_as_were_asked_
     assert_eq!((summary.output_tokens, summary.above_limit), (Some(80), 4));
     assert_eq!((summary.longer, summary.short, summary.contradicted), (0, 0, 0));
     assert_eq!(summary.lengths.osl_reported_p50, Some(40.0), "as reported");
+    assert!(summary.marks_of_lengths()[0].contains("in 4 of 4 answers, whose chunks are counted"));
     let steady = summary.steady.as_ref().unwrap();
     assert_eq!((steady.output_tokens, steady.tokens_by), (Some(80.0), "one"));
     let said = "in 4 of 4 answers, which came in as many chunks as were asked for (such as 40 tokens for 20 chunks where 20 were asked for)";
