@@ -435,7 +435,7 @@ fn answers_without_text_are_counted_and_named_with_what_the_history_holds() {
     assert_eq!((joined.turns.without_text, joined.turns.empty_history), (6, 4));
     // A conversation of one turn has no history.
     let single = Conversations { turns: Lengths::Fixed(1), ..made(1, 1) };
-    let load = lead(&settings(single), &mut |_: &Sent| (Status::Ok, Some(String::new()), MS));
+    let load = lead(&settings(single), &mut |_: &Sent| (Status::Ok, Some(Vec::new()), MS));
     assert_eq!((load.figures.turns.answered, load.figures.turns.empty_history), (1, 0));
     let note = load.figures.empty_answers().unwrap();
     assert!(note.starts_with("1 of 1 answer has no visible text. Give answers more tokens"), "{note}");
