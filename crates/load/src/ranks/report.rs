@@ -39,6 +39,8 @@ pub struct RankReport {
     pub figures: Option<Figures>,
     /// Why not all of it could be written.
     pub failure: Option<String>,
+    /// Why it ended before its plan did.
+    pub gave_up: Option<String>,
 }
 
 impl RankReport {
@@ -56,6 +58,7 @@ impl RankReport {
             client: summary.client.clone(),
             figures: summary.conversations.clone(),
             failure: failure.map(Error::in_short),
+            gave_up: None,
         }
     }
 }

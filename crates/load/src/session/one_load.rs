@@ -137,6 +137,10 @@ impl Session<'_> {
         let mut window_s = counted.span.map(|(from, to)| (seconds(from), seconds(to)));
         let mut summary = counted.certified(certificate::judge(&evidence, calibration));
         unasked(&mut summary, report.unasked);
+        if let Some(why) = &fed.gave_up {
+            summary.valid = false;
+            summary.invalid_because.push(why.clone());
+        }
         summary.conversations = fed.figures;
         // First of all: it says why the load has this length.
         summary.notes.splice(0..0, until.as_ref().map(UntilReport::sentence));
@@ -149,7 +153,8 @@ impl Session<'_> {
         summary.hide(veil);
         if let Some(ranks) = &self.ranks {
             let first_late_ns = first_late(&mut stored, ranks.opened())?;
-            let report = RankReport::of(&summary, &stored, first_late_ns, failure.as_ref());
+            let mut report = RankReport::of(&summary, &stored, first_late_ns, failure.as_ref());
+            report.gave_up.clone_from(&fed.gave_up);
             if let Some(facts) = all_facts.filter(|_| failure.is_none()) {
                 let whole = ranks.gather(&mut stored, folder, report, &|| self.interrupted());
                 match whole.and_then(|whole| count_all(facts, &mut stored, whole, evidence.wall_s, &summary)) {
@@ -385,7 +390,7 @@ fn count_all(
         if let (1.., Some(theirs)) = (rank, &report.figures) {
             summary.conversations.get_or_insert_default().join(theirs);
         }
-        if let Some(why) = &report.failure {
+        for why in report.failure.iter().chain(&report.gave_up) {
             summary.valid = false;
             summary.invalid_because.push(format!("rank {rank}: {why}"));
         }
