@@ -176,7 +176,8 @@ fn report(
             let kinds: Vec<String> = none.errors.iter().map(|(kind, count)| format!("{kind}: {count}")).collect();
             let error = Error::new(Kind::Workload, "no request was answered").detail(kinds.join(", "));
             let unknown = none.said.keys().any(|said| said.contains(WITHOUT_STREAM_OPTIONS));
-            let remedy = if unknown { Some(format!("add {WITHOUT_STREAM_OPTIONS}")) } else { remedy };
+            let late = || none.unfinished.is_some().then(|| "raise --timeout (timeout_s in a suite)".to_owned());
+            let remedy = if unknown { Some(format!("add {WITHOUT_STREAM_OPTIONS}")) } else { remedy.or_else(late) };
             Err(remedy.into_iter().fold(error, Error::hint))
         }
         _ => Ok(()),

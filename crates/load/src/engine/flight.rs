@@ -286,7 +286,11 @@ impl Engine {
     pub(super) fn overdue(&mut self, now: Ns, ends: &mut Ends<'_>) {
         while let Some((at, token)) = self.deadlines.first().copied().filter(|(at, _)| *at <= now) {
             self.deadlines.remove(&(at, token));
-            let said = format!("no answer within {} s", self.options.timeout as f64 / 1e9);
+            let begun =
+                self.pool.get(token).and_then(|conn| conn.job.as_ref()).is_some_and(|job| job.record.pieces > 0);
+            let what = if begun { "not complete" } else { "no answer" };
+            let remedy = if begun { ", though tokens had come: raise --timeout" } else { "" };
+            let said = format!("{what} within {} s{remedy}", self.options.timeout as f64 / 1e9);
             self.give_up(token, Status::Timeout, Some(said), ends);
         }
         while let Some(entry) = self.delayed.first_entry().filter(|entry| entry.key().0 <= now) {

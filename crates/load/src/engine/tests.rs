@@ -633,6 +633,29 @@ fn a_server_that_never_answers_is_given_up() {
     assert_eq!(records[0].error.as_deref(), Some("no answer within 0.05 s"));
 }
 
+/// Issue 34: of an answer that was too long for its time limit it was said that there was none.
+#[test]
+fn an_answer_that_is_not_complete_in_time_is_told_from_none_and_keeps_what_came() {
+    let part = chunked(&[ROLE, &content("Hel"), &content("lo")].concat());
+    let part = part[..part.len() - 5].to_vec();
+    let server = Server::start(vec![vec![Request, Send(part), Hold]]);
+    // Whatever came by then is kept. On a machine that stands still it may be nothing.
+    let hasty = Options { timeout: 400_000_000, ..options() };
+    let (records, kept, ..) = load_with(&server.url, &hasty, queue(1, 1));
+    let record = &records[0];
+    let chunks = kept.chunks.get(&0).map_or(0, |chunks| chunks.iter().filter(|chunk| chunk.kind.generated()).count());
+    assert_eq!(
+        (record.status, record.pieces as usize, record.first_token.is_some()),
+        (Status::Timeout, chunks, chunks > 0)
+    );
+    let said = if chunks > 0 {
+        "not complete within 0.4 s, though tokens had come: raise --timeout"
+    } else {
+        "no answer within 0.4 s"
+    };
+    assert_eq!(record.error.as_deref(), Some(said));
+}
+
 #[test]
 fn nobody_there_is_a_status_of_each_request_or_an_error_before_the_first() {
     let url = "http://127.0.0.1:1";

@@ -16,7 +16,7 @@ use super::unseen;
 use super::window::{Flight, Window};
 use super::{
     Before, Counted, ERRORS_MAX, Facts, Goal, Goodput, ISL_OFF_PCT, LengthMedians, Metric, ONE_TOKEN_SHARE, SCHEMA,
-    Steady, Summary, TokenSource, Tool, UNJUDGED_MAX, WarmupFailures,
+    Steady, Summary, TokenSource, Tool, UNJUDGED_MAX, Unfinished, WarmupFailures,
 };
 use crate::certificate::{ClientCertificate, Lags};
 use crate::finish::Finish;
@@ -115,6 +115,7 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
     let rtt = facts.rtt_ms.unwrap_or(0.0);
     let lags = |metric: Metric| Lags::of(&metric);
 
+    let ttft = if open { define::TTFT_INTENDED } else { define::TTFT_SENT };
     let mut notes = facts.notes.clone();
     let FromChunks { gaps, itl, lag, .. } = chunks;
     let chunk_gap_ms = gaps.metric(&define::CHUNK_GAP, reasons.unless("no answer has a second chunk"));
@@ -127,6 +128,8 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
     loud.extend(contradicted(&totals));
     loud.extend(above_limit(&totals));
     loud.extend(unknown_finish(stored));
+    let unfinished = unfinished(&totals, &mut stored.rows, &ttft)?;
+    loud.extend(unfinished.as_ref().map(Unfinished::sentence));
     let read_lag_ms = lags(lag.metric(&define::READ_LAG, ""));
 
     let rows = &mut stored.rows;
@@ -148,7 +151,6 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
     let over = |amount: Option<f64>| Some(amount? / seconds?);
     let invalid_because = invalid(&totals);
     let cancelled = totals.cancelled();
-    let ttft = if open { define::TTFT_INTENDED } else { define::TTFT_SENT };
     let summary = Summary {
         schema: SCHEMA,
         tool: Tool { name: "sparkbench", version: env!("CARGO_PKG_VERSION") },
@@ -230,6 +232,7 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
         loud: least,
         client: ClientCertificate::default(),
         ranks: Vec::new(),
+        unfinished,
         errors: totals.errors,
         url: facts.url,
         model: facts.model,
@@ -536,6 +539,13 @@ fn above_limit(totals: &Totals) -> Option<String> {
         number(claim.chunks, "chunk"),
         plural::counted(claim.asked.unwrap_or_default() as usize, "was", "were"),
     ))
+}
+
+/// Answers that were not complete in time.
+fn unfinished(totals: &Totals, rows: &mut Rows, ttft: &Definition) -> Result<Option<Unfinished>, Error> {
+    let Some((requests, chunks_min, chunks_max)) = totals.unfinished else { return Ok(None) };
+    let of = |row: &RequestRow| ms(row.first_token, row.start()).filter(|_| pass::unfinished(row));
+    Ok(Some(Unfinished { requests, chunks_min, chunks_max, ttft_ms: every(rows, ttft, "", of)? }))
 }
 
 /// Reasons for which answers ended that nobody here knows.

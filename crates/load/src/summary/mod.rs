@@ -42,6 +42,7 @@ use super::until::UntilReport;
 use sparkbench_archive::mask::Veil;
 use sparkbench_host::net::Ns;
 use sparkbench_text::error::Error;
+use sparkbench_text::plural::counted;
 
 /// Basis of the steady part of a closed loop: every place is taken.
 pub(crate) const IN_FLIGHT: &str = "in-flight";
@@ -204,6 +205,9 @@ pub struct Summary {
     pub unasked: u64,
     /// Failed requests by kind.
     pub errors: BTreeMap<&'static str, u64>,
+    /// Of the failed, those whose time limit ended them behind their first token. Left out without any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unfinished: Option<Unfinished>,
     /// Codes of responses that are not 200.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub http: BTreeMap<u16, u64>,
@@ -353,6 +357,33 @@ impl WarmupFailures {
             often.iter().take(REASONS_SAID).map(|(words, number)| format!("{number} x \"{words}\"")).collect();
         let effect = if self.count < of { "the warm-up was not whole" } else { "nothing was warmed up" };
         format!("{} of {of} warm-up requests failed ({}), so {effect}", self.count, said.join(", "))
+    }
+}
+
+/// Requests whose time limit ended them behind their first token. They are in no other figure.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Unfinished {
+    pub requests: u64,
+    /// Fewest generated chunks that one of them had received.
+    pub chunks_min: u32,
+    /// Most of them.
+    pub chunks_max: u32,
+    /// Their time to first token.
+    pub ttft_ms: Metric,
+}
+
+impl Unfinished {
+    /// `4 requests were not complete in time, after 95 to 96 chunks each (mean TTFT 51.2 ms). That is in no figure. Raise --timeout`
+    fn sentence(&self) -> String {
+        let requests = counted(usize::try_from(self.requests).unwrap_or(usize::MAX), "request was", "requests were");
+        let chunks = match (self.chunks_min, self.chunks_max) {
+            (1, 1) => "1 chunk".to_owned(),
+            (least, most) if least == most => format!("{least} chunks"),
+            (least, most) => format!("{least} to {most} chunks"),
+        };
+        let ttft = self.ttft_ms.mean.map_or_else(String::new, |mean| format!(" (mean TTFT {} ms)", figure(mean)));
+        let each = if self.requests == 1 { "" } else { " each" };
+        format!("{requests} not complete in time, after {chunks}{each}{ttft}. That is in no figure. Raise --timeout")
     }
 }
 

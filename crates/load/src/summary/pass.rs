@@ -59,6 +59,11 @@ pub(super) fn at_once(row: &RequestRow) -> bool {
     row.status.answered() && (one || tpot(row).is_some_and(|tpot| tpot < FASTEST_TOKEN_MS))
 }
 
+/// Whether its time limit ended it behind its first token.
+pub(super) fn unfinished(row: &RequestRow) -> bool {
+    row.status == Status::Timeout && row.pieces > 0
+}
+
 /// Sums of one pass over the rows.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
@@ -69,6 +74,8 @@ pub(super) struct Totals {
     pub longer: u64,
     pub errors: BTreeMap<&'static str, u64>,
     pub resent: u64,
+    /// Requests whose time limit ended them behind their first token: how many, and their fewest and most chunks.
+    pub unfinished: Option<(u64, u32, u32)>,
     pub first_sent: Option<Ns>,
     pub last_sent: Option<Ns>,
     pub last_token: Option<Ns>,
@@ -120,6 +127,10 @@ impl Totals {
         most(&mut self.last_intended, row.intended);
         if !row.status.answered() {
             *self.errors.entry(row.status.word()).or_default() += 1;
+            if unfinished(row) {
+                let (number, fewest, most) = self.unfinished.unwrap_or((0, u32::MAX, 0));
+                self.unfinished = Some((number + 1, fewest.min(row.pieces), most.max(row.pieces)));
+            }
             return;
         }
         self.completed += 1;

@@ -204,6 +204,29 @@ fn failed_requests_enter_no_latency_and_every_count() {
     assert_eq!(summary.invalid_because, ["1 of 2 requests failed, more than 1 %"]);
 }
 
+/// Issue 34: 95 tokens had come, and the summary spoke of no answer.
+#[test]
+fn answers_that_were_not_complete_in_time_are_told_with_what_had_come() {
+    let late = |index: u64, pieces: u32| {
+        let (record, chunks) = answer(index, 0.0, &[50.0 + index as f64, 60.0], None);
+        let error = Some("not complete within 1 s, though tokens had come: raise --timeout".to_owned());
+        (Record { pieces, status: Status::Timeout, error, ..record }, chunks)
+    };
+    let summary = count("unfinished", closed(4), vec![late(0, 95), late(1, 96), failed(2, 0.0, 10.0, Status::Timeout)]);
+    let summary = summary.summary;
+    let unfinished = summary.unfinished.as_ref().unwrap();
+    assert_eq!((unfinished.requests, unfinished.chunks_min, unfinished.chunks_max), (2, 95, 96));
+    near(unfinished.ttft_ms.mean, 50.5);
+    assert_eq!((summary.failed, summary.ttft_ms.n), (3, 0), "they are in no figure");
+    let drawn = brief(&summary, 400, false);
+    assert!(
+        drawn.contains("note: 2 requests were not complete in time, after 95 to 96 chunks each (mean TTFT 50.50 ms)"),
+        "{drawn}"
+    );
+    let none = count("finished", closed(1), vec![answer(0, 0.0, &[10.0, 20.0], Some(2))]).summary;
+    assert!(none.unfinished.is_none() && !none.json().contains("unfinished"));
+}
+
 #[test]
 fn nothing_at_all_and_one_token_are_no_zeroes() {
     let nothing = count("nothing", closed(4), Vec::new()).summary;
