@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use super::cold;
 use super::definitions::{self as define, Definition};
 use super::open;
 use super::pass::{self, FASTEST_TOKEN_MS, FromChunks, Totals, Weights, at_once, delivery, ms, tokens, tpot};
@@ -15,8 +16,8 @@ use super::samples::Samples;
 use super::unseen;
 use super::window::{Flight, Window};
 use super::{
-    Before, Counted, ERRORS_MAX, Facts, Goal, Goodput, ISL_OFF_PCT, LengthMedians, Metric, ONE_TOKEN_SHARE, SCHEMA,
-    Steady, Summary, TokenSource, Tool, UNJUDGED_MAX, Unfinished, WarmupFailures,
+    Before, ColdStart, Counted, ERRORS_MAX, Facts, Goal, Goodput, ISL_OFF_PCT, LengthMedians, Metric, ONE_TOKEN_SHARE,
+    SCHEMA, Steady, Summary, TokenSource, Tool, UNJUDGED_MAX, Unfinished, WarmupFailures,
 };
 use crate::certificate::{ClientCertificate, Lags};
 use crate::finish::Finish;
@@ -139,6 +140,13 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
     remarks(&facts, &totals, &lengths, &mut notes);
     let offered = rate(totals.intended, totals.first_intended.zip(totals.last_intended));
     loud.extend(warmup_failed.as_ref().map(|failed| failed.sentence(stored.before.0)));
+    let places = match facts.goal {
+        Goal::Closed(places) => places,
+        Goal::Open(..) => 1.0,
+    };
+    let warm = stored.before.0 > 0;
+    let cold_start = if warm { None } else { cold::look(&mut stored.rows, places)? };
+    loud.extend(cold_start.as_ref().map(ColdStart::sentence));
     // First of all, because readers who compare rates read no further.
     let off = facts.asked_rate.zip(offered).and_then(|(asked, drawn)| open::drawn_off(asked, drawn, totals.intended));
     loud.splice(0..0, off);
@@ -174,6 +182,7 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
         resent_after: stored.resent_after.clone(),
         warmup_failed,
         before: (stored.before.0 > 0).then_some(Before { requests: stored.before.0, completed: stored.before.1 }),
+        cold_start,
         duration_s: seconds,
         input_tokens: input,
         cached_tokens: totals.whole(totals.cached, totals.cached_known),

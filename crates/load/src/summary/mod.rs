@@ -9,6 +9,7 @@
 //! up.
 
 pub mod cells;
+mod cold;
 mod count;
 pub(crate) mod definitions;
 pub mod export;
@@ -25,6 +26,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+pub use self::cold::ColdStart;
 #[cfg(test)]
 pub use self::definitions::DEFINITIONS;
 pub use self::definitions::Definition;
@@ -228,6 +230,9 @@ pub struct Summary {
     /// Of the requests before the measured part, those that failed. Left out without any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup_failed: Option<WarmupFailures>,
+    /// First requests that were far slower than later ones, where nothing was warmed up. Left out where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cold_start: Option<ColdStart>,
     /// From the first send to the last generated piece, seconds.
     pub duration_s: Option<f64>,
     /// Of answered requests.

@@ -734,6 +734,49 @@ fn a_reason_to_end_that_is_not_known_is_named_without_being_asked() {
     assert!(usual.notes.is_empty() && usual.finish_reasons.len() == 2, "{:?}", usual.notes);
 }
 
+/// Issue 34: the first requests were 40 times slower, and nothing was said of them.
+#[test]
+fn a_cold_start_is_named_where_nothing_was_warmed_up() {
+    let load = |name: &str, places: u64, times: &dyn Fn(u64) -> (f64, f64), warm: bool| {
+        let mut requests: Vec<_> = (0..40)
+            .map(|n| {
+                let (ttft, tpot) = times(n);
+                let sent = (n / places) as f64 * 5_000.0;
+                answer(n, sent, &(0..4).map(|k| sent + ttft + f64::from(k) * tpot).collect::<Vec<f64>>(), Some(4))
+            })
+            .collect();
+        // Whatever ended first: the order of the plan counts.
+        requests.reverse();
+        if warm {
+            let (record, chunks) = answer(100, -5000.0, &[-4000.0], Some(1));
+            requests.push((Record { phase: Phase::Warmup, ..record }, chunks));
+        }
+        count(name, closed(places as u32), requests).summary
+    };
+    let cold = |n: u64| (if n < 2 { 2050.0 } else { 50.0 }, if n < 8 { 23.0 } else { 14.0 });
+    let summary = load("cold", 2, &cold, false);
+    let found = summary.cold_start.clone().unwrap();
+    assert_eq!((found.requests, found.ttft_ms, found.ttft_warm_ms), (8, Some(2050.0), Some(50.0)));
+    near(found.tpot_ms, 23.0);
+    near(found.tpot_warm_ms, 14.0);
+    let drawn = brief(&summary, 400, false);
+    let said = "the first 8 requests were far slower than later ones (TTFT 2050.0 against 50.00 ms, TPOT 23.00 against 14.00 ms), and \
+                nothing was warmed up: add --warmup 8";
+    assert!(drawn.contains(said), "{drawn}");
+    assert_eq!(load("cold-warmed", 2, &cold, true).cold_start, None);
+    // Eight prefills at once take eight times as long, and one request that is twice as slow is chance.
+    let burst = |n: u64| (if n < 8 { 50.0 * (n + 1) as f64 } else { 50.0 }, 14.0);
+    assert_eq!(load("cold-burst", 8, &burst, false).cold_start, None);
+    let chance = |n: u64| (if n == 0 { 120.0 } else { 50.0 }, 14.0);
+    assert_eq!(load("cold-chance", 1, &chance, false).cold_start, None);
+    let one = |n: u64| (if n == 0 { 2_000.0 } else { 50.0 }, 14.0);
+    let found = load("cold-one", 1, &one, false).cold_start.unwrap();
+    assert!(found.sentence().starts_with("the first request was far slower"), "{}", found.sentence());
+    // A slow request in the middle is no beginning.
+    let middle = |n: u64| (if n == 9 { 2_000.0 } else { 50.0 }, 14.0);
+    assert_eq!(load("cold-middle", 1, &middle, false).cold_start, None);
+}
+
 /// Issue 34: five of five failed, and neither a note nor the JSON said so.
 #[test]
 fn failed_warm_up_requests_are_counted_and_stand_in_the_first_note() {
