@@ -131,7 +131,7 @@ fn load(args: &Load, plan: &plan::Loads, host: &Arc<dyn Host>, talk: &Talk) -> R
     if let Some(folder) = &args.archive {
         return archive::collect(args, plan, folder, host, talk);
     }
-    let points = Points::new(talk, args.outputs.clone(), plan);
+    let points = Points::new(talk, args.outputs.of(plan), plan);
     let speaker = ProgressReporter::showing(talk, &points);
     let stop = Arc::new(AtomicBool::new(false));
     let session = Session::open(host, &args.load.url, &plan.settings, &speaker, Arc::clone(&stop))?
