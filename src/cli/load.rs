@@ -8,6 +8,7 @@ mod archive;
 mod args;
 mod chat;
 mod fits;
+pub(crate) mod foreign;
 mod live;
 mod outputs;
 mod plan;
@@ -17,6 +18,7 @@ mod read;
 mod scratch;
 #[cfg(feature = "page")]
 mod sheet;
+mod tokenizer;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -87,6 +89,7 @@ pub(crate) fn run(args: &Load, talk: &Talk) -> Result<Outcome, Error> {
     }
     let plan = plan::Loads::read(&args.load)?;
     let host: Arc<dyn Host> = Arc::new(Machine::new()?);
+    tokenizer::check(&plan.settings, host.as_ref())?;
     let secrets = secrets::of(host.as_ref(), &args.load.url, &plan.settings);
     for name in secrets.too_short() {
         talk.say(&format!("the value of {name} is too short to be looked for in what the server says"));
