@@ -186,10 +186,16 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The command line. A person who forgets `--url` before the address of a server is told so.
+/// The command line. A person who forgets `--url` before the address of a server is told so, and one who types options of another load
+/// client what to write.
 fn parse() -> Cli {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     Cli::try_parse().unwrap_or_else(|mut error| {
+        #[cfg(all(feature = "collect", target_os = "linux"))]
+        if let Some(unknown) = (error.kind() == ErrorKind::UnknownArgument).then(unknown_of_load).flatten() {
+            talk::Talk::new(false, false, ColorChoice::Auto).error(&unknown);
+            std::process::exit(unknown.kind.exit_code().into());
+        }
         if error.kind() == ErrorKind::UnknownArgument
             && std::env::args().nth(1).is_some_and(|verb| verb == "load")
             && let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg)
@@ -205,4 +211,19 @@ fn parse() -> Cli {
         }
         error.exit()
     })
+}
+
+/// What `load` does not know among what was typed, if that is the verb.
+#[cfg(all(feature = "collect", target_os = "linux"))]
+fn unknown_of_load() -> Option<sparkbench_text::error::Error> {
+    let mut typed = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+    typed.find(|argument| !argument.starts_with('-')).filter(|verb| verb == "load")?;
+    let mut command = Cli::command();
+    command.build();
+    let load = command.find_subcommand("load")?;
+    let names = |argument: &clap::Arg| {
+        let long = argument.get_long().into_iter().chain(argument.get_all_aliases().unwrap_or_default());
+        long.map(str::to_owned).collect::<Vec<_>>()
+    };
+    load::foreign::unknown(typed, &load.get_arguments().flat_map(names).collect())
 }

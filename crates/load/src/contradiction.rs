@@ -6,8 +6,8 @@
 use crate::order::Record;
 pub(crate) use sparkbench_archive::manifest::Claim;
 
-/// Output tokens by the server's count. Absent where what came contradicts it.
+/// Output tokens by the server's count, see [`Claim::credible`].
 pub(crate) fn counted(record: &Record) -> Option<u32> {
     let (chunks, bytes, asked) = (record.pieces, record.text_bytes, record.asked.osl);
-    record.usage.output.filter(|tokens| !Claim { tokens: *tokens, chunks, bytes, asked }.contradicted())
+    Claim { tokens: record.usage.output?, chunks, bytes, asked }.credible()
 }

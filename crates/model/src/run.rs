@@ -5,9 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::course::Course;
-use super::setting::RunSettings;
 use super::course::{Course, LooseStart};
+use super::setting::RunSettings;
 use super::time::Instant;
 use serde::Serialize;
 

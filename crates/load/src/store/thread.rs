@@ -23,8 +23,8 @@ const IDLE: Duration = Duration::from_millis(500);
 const FLUSH_EVERY: u32 = 64;
 /// Different words that are kept of servers. A hostile one could send a new one each time.
 const WORDS: usize = 16;
-/// A longer word is cut.
-const WORD: usize = 120;
+/// A longer word is cut. The message of a failure is not: it has some 400 characters at most.
+const WORD: usize = 420;
 /// Emptied buffers of requests that are kept for others.
 const SPARE: usize = 1024;
 
@@ -63,6 +63,7 @@ struct Tally {
     said: BTreeMap<String, u64>,
     http: BTreeMap<u16, u64>,
     models: BTreeMap<String, u64>,
+    finishes: BTreeMap<String, u64>,
 }
 
 impl StoreWriter {
@@ -197,6 +198,7 @@ impl StoreWriter {
             count(&mut self.tally.retry_after, record.retry_after.as_deref());
             count(&mut self.tally.said, record.error.as_deref());
             count(&mut self.tally.models, record.model.as_deref());
+            count(&mut self.tally.finishes, record.finish.as_deref());
             if let Some(code) = record.http.filter(|code| *code != 200) {
                 *self.tally.http.entry(code).or_default() += 1;
             }
@@ -261,6 +263,7 @@ impl StoreWriter {
             said: tally.said,
             http: tally.http,
             models: tally.models,
+            finishes: tally.finishes,
             rows: self.rows,
             file,
             unwritten,
