@@ -71,6 +71,9 @@ pub(crate) struct Judging {
     /// The same as --compare-by folder, where folders differ in a word
     #[arg(long, hide = true)]
     pub arms_by_folder: bool,
+    /// Whether each folder is a campaign of its own.
+    #[arg(skip)]
+    pub campaign_per_folder: bool,
     /// Whether gaps between tokens are of no use. A verb knows.
     #[arg(skip)]
     pub without_gaps: bool,
@@ -90,6 +93,7 @@ impl Default for Judging {
             compare_by: None,
             keep: Vec::new(),
             arms_by_folder: false,
+            campaign_per_folder: false,
             without_gaps: false,
         }
     }
@@ -105,6 +109,7 @@ impl Judging {
             compare_by: self.compare_by.clone(),
             keep: self.keep.clone(),
             arms_by_folder: self.arms_by_folder,
+            campaign_per_folder: self.campaign_per_folder,
             without_gaps: self.without_gaps,
             derive: Some(sparkbench_verdict::derive::all),
         }
