@@ -119,8 +119,6 @@ fn campaign(wire: CampaignWire) -> Campaign {
         altered: Vec::new(),
         facts_files: 0,
         fact_conflicts: Vec::new(),
-        factors: Vec::new(),
-        asked: None,
     }
 }
 
