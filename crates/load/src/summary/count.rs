@@ -145,7 +145,7 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
         Goal::Open(..) => 1.0,
     };
     let warm = stored.before.0 > 0;
-    let cold_start = if warm { None } else { cold::look(&mut stored.rows, places)? };
+    let cold_start = if warm { None } else { cold::look(rows, places)? };
     loud.extend(cold_start.as_ref().map(ColdStart::sentence));
     // First of all, because readers who compare rates read no further.
     let off = facts.asked_rate.zip(offered).and_then(|(asked, drawn)| open::drawn_off(asked, drawn, totals.intended));
