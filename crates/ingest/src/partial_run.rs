@@ -101,7 +101,6 @@ impl PartialRun {
             && (&self.fingerprint, self.started) == (&other.fingerprint, other.started)
             && !unlike(ours.batch, theirs.batch)
             && !unlike(ours.request_rate, theirs.request_rate)
-            && !unlike(ours.requests, theirs.requests)
             && figures(self) == figures(other)
     }
 

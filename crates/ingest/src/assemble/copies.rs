@@ -7,7 +7,7 @@
 //! alone make no copy. Consoles say no start. They are copies where many figures agree, or where their name or folder is that of the result.
 //! What lies below one folder that was given is compared, apart from what an archive or a file of labels claims for itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::draft::Draft;
 use super::join::named::is_one_name;
@@ -18,6 +18,8 @@ use sparkbench_archive::manifest::CAMPAIGN_FILE;
 
 /// The file in which a person labels a folder.
 const LABELS_FILE: &str = "labels.toml";
+/// Share by which two forms of one number may differ that gives all its digits.
+const ROUNDING: f64 = 1e-9;
 /// Figures that agree by chance in no two runs.
 const MANY_FIGURES: usize = 4;
 
@@ -141,11 +143,11 @@ fn contradict(a: &PartialRun, b: &PartialRun, one_form: bool) -> bool {
         a.is_some() && b.is_some() && a != b
     }
     let (ours, theirs) = (&a.setup, &b.setup);
-    let numbers = unlike(&ours.batch, &theirs.batch)
-        || unlike(&ours.request_rate, &theirs.request_rate)
-        || unlike(&ours.requests, &theirs.requests);
+    let numbers = unlike(&ours.batch, &theirs.batch) || unlike(&ours.request_rate, &theirs.request_rate);
+    // A console may know only of the requests that ended.
     let words = || {
-        unlike(&ours.model_id, &theirs.model_id)
+        unlike(&ours.requests, &theirs.requests)
+            || unlike(&ours.model_id, &theirs.model_id)
             || unlike(&ours.machine, &theirs.machine)
             || unlike(&ours.engine_version, &theirs.engine_version)
             || unlike(&ours.quantisation, &theirs.quantisation)
@@ -155,17 +157,29 @@ fn contradict(a: &PartialRun, b: &PartialRun, one_form: bool) -> bool {
     numbers || (one_form && words())
 }
 
-/// Whether many figures of both agree to the digits of the one that has fewer, and none does not.
+/// Whether many figures of both agree to the digits of the one that has fewer, and none does not. What was computed from one figure of a source
+/// is one figure. Of a list each value is one.
 fn figures_agree(a: &PartialRun, b: &PartialRun) -> bool {
-    let mut agreeing = 0;
+    let mut places: BTreeSet<(Option<u64>, Option<&str>)> = BTreeSet::new();
     for ours in a.readings.iter().filter(|reading| reading.value.is_finite()) {
         let Some(theirs) = b.readings.iter().find(|theirs| theirs.metric == ours.metric) else { continue };
         let digits = [ours.decimals, theirs.decimals].into_iter().flatten().min();
-        let one = digits.map_or(ours.value.abs() * f64::EPSILON, |digits| 0.5001 * 10_f64.powi(-i32::from(digits)));
-        if (ours.value - theirs.value).abs() > one {
+        let unit = digits.map_or(ours.value.abs() * ROUNDING, |digits| 0.5001 * 10_f64.powi(-i32::from(digits)));
+        if (ours.value - theirs.value).abs() > unit {
             return false;
         }
-        agreeing += 1;
+        places.insert((ours.origin.line, ours.origin.field.as_deref()));
+    }
+    let mut agreeing = places.len();
+    for ours in &a.series {
+        let Some(theirs) = b.series.iter().find(|theirs| theirs.metric == ours.metric) else { continue };
+        let same = |(one, other): (&f64, &f64)| {
+            (one.is_nan() && other.is_nan()) || (one - other).abs() <= one.abs() * ROUNDING
+        };
+        if ours.values.len() != theirs.values.len() || !ours.values.iter().zip(&theirs.values).all(same) {
+            return false;
+        }
+        agreeing += ours.values.len();
     }
     agreeing >= MANY_FIGURES
 }
@@ -181,8 +195,15 @@ mod tests {
             let metric = format!("m{place}");
             Reading { metric: metric.clone(), value: *value, decimals: Some(2), origin: origin(metric) }
         };
+        // A rate and its inverse are one figure.
+        let inverse = |field: &str| Reading {
+            metric: "tpot_ms".to_owned(),
+            value: 275.5,
+            decimals: None,
+            origin: origin(field.to_owned()),
+        };
         let mut partial = PartialRun {
-            readings: figures.iter().enumerate().map(reading).collect(),
+            readings: figures.iter().enumerate().map(reading).chain([inverse("m0")]).collect(),
             started: started.map(Instant),
             ..PartialRun::default()
         };
@@ -194,10 +215,10 @@ mod tests {
     #[test]
     fn equal_figures_alone_make_no_copy() {
         let paths = ["a/rocm7.log", "a/rocm7-hblt0.log", "a/rocm7.json", "a/rocm7-results.log", "b/rocm7.json"];
-        let (few, many): (&[f64], &[f64]) = (&[3.63], &[3.63, 18.59, 101.2, 44.0]);
+        let (few, many): (&[f64], &[f64]) = (&[3.63, 18.59, 101.2], &[3.63, 18.59, 101.2, 44.0]);
         let table = "llama-bench-markdown";
         for (what, one, other, is) in [
-            ("one figure", run(0, table, few, &[], None), run(1, table, few, &[], None), false),
+            ("three figures", run(0, table, few, &[], None), run(1, table, few, &[], None), false),
             ("two rows of one file", run(0, table, few, &[], None), run(0, table, few, &[], None), false),
             ("a table beside its file", run(0, table, few, &[], None), run(2, "llama-bench", few, &[], Some(7)), true),
             ("one name", run(0, table, few, &[], None), run(3, table, few, &[], None), true),

@@ -170,6 +170,7 @@ pub(super) fn run(
     // A status in words is the source's own judgement. Without one the code decides.
     partial.status = match (outcome, status(exit_code)) {
         (Some(Status::Failed(why)), Some(Status::Failed(code))) if why == UNSAID => Some(Status::Failed(code)),
+        (Some(Status::Failed(why)), Some(Status::Failed(code))) => Some(Status::Failed(format!("{why} ({code})"))),
         (said, code) => said.or(code),
     };
     if columns.by_people() && partial.status.is_none() && partial.readings.iter().all(|reading| reading.value.is_nan())
