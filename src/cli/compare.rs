@@ -193,6 +193,9 @@ fn sides_of(sides: &[Side], judging: &Judging, talk: &Talk) -> Result<Compared, 
         let several = intake.campaigns.len() > 1;
         runs.extend(own.into_iter().map(|run| of_side(run, name, one_archive, several)));
     }
+    if one_archive {
+        apart_from_each_other(sides, &names, &runs)?;
+    }
     let files = sides.iter().all(|side| side.level.is_none() && side.path.is_file());
     let mut all: Option<Intake> = None;
     for (_, mut intake) in read {
@@ -214,10 +217,25 @@ fn sides_of(sides: &[Side], judging: &Judging, talk: &Talk) -> Result<Compared, 
     all.runs = runs;
     let declared = all.campaigns.iter().all(|campaign| campaign.declared);
     one_campaign(&mut all.campaigns, &mut all.runs);
-    meet(&mut all, &names, judging, declared, files)?;
+    meet(&mut all, sides, &names, judging, declared, files)?;
     let judging = Judging { baseline: names.first().cloned(), ..judging.clone() };
     let judged = intake::judge_runs(all, &judging, talk)?;
     Ok(Compared { judged, names })
+}
+
+/// Refuses sides of one archive that share a run.
+fn apart_from_each_other(sides: &[Side], names: &[String], runs: &[Run]) -> Result<(), Error> {
+    let of = |name: &String| -> BTreeSet<&str> {
+        let is_own = |run: &&Run| run.settings.get(design::SIDE).is_some_and(|said| said.value == *name);
+        runs.iter().filter(is_own).map(|run| run.id.as_str()).collect()
+    };
+    for (place, (side, name)) in sides.iter().zip(names).enumerate() {
+        if names.iter().take(place).any(|other| !of(other).is_disjoint(&of(name))) {
+            return Err(Error::usage(format!("'{}' is both BASE and CANDIDATE", archive::shown(&side.path)))
+                .hint("name another archive, or another level of this one"));
+        }
+    }
+    Ok(())
 }
 
 /// A run as one side has it. Two archives never share a launch, and ids may repeat between them.
@@ -240,7 +258,14 @@ fn of_side(run: &Run, name: &str, one_archive: bool, several_campaigns: bool) ->
 ///
 /// # Errors
 /// Sides without a cell in common. Says what each has.
-fn meet(all: &mut Intake, names: &[String], judging: &Judging, declared: bool, files: bool) -> Result<(), Error> {
+fn meet(
+    all: &mut Intake,
+    sides: &[Side],
+    names: &[String],
+    judging: &Judging,
+    declared: bool,
+    files: bool,
+) -> Result<(), Error> {
     let asks_for_models =
         judging.compare_by.as_deref().is_some_and(|by| ["model", "quantisation", "quantization"].contains(&by));
     let kept: &[&str] = if files || asks_for_models { &[] } else { &["model", "quantisation"] };
@@ -260,6 +285,9 @@ fn meet(all: &mut Intake, names: &[String], judging: &Judging, declared: bool, f
     if lay_out(&mut nameless, false, kept) {
         all.runs = nameless;
         return Ok(());
+    }
+    if let Some(several) = sides.iter().zip(names).find_map(|(side, name)| holds_several(side, name, &all.runs)) {
+        return Err(several);
     }
     let would_meet = !kept.is_empty() && lay_out(&mut all.runs.clone(), declared, &[]);
     lay_out(&mut all.runs, declared, kept);
@@ -281,6 +309,23 @@ fn meet(all: &mut Intake, names: &[String], judging: &Judging, declared: bool, f
         } else {
             "compare runs of the same model and workload, or name both alike in a file for --labels: set = { workload = \"NAME\" }"
         }))
+}
+
+/// The error of a side that names no level and has several environments, where nothing meets.
+fn holds_several(side: &Side, name: &str, runs: &[Run]) -> Option<Error> {
+    if side.level.is_some() {
+        return None;
+    }
+    let is_own = |run: &&Run| run.settings.get(design::SIDE).is_some_and(|said| said.value == name);
+    let own = runs.iter().filter(is_own).filter_map(|run| Some(run.settings.get("environment")?.value.as_str()));
+    let known: BTreeSet<&str> = own.collect();
+    let first = known.first().filter(|_| known.len() > 1)?;
+    let path = archive::shown(&side.path);
+    Some(
+        Error::usage(format!("'{path}' holds several environments"))
+            .detail(format!("its environments are: {}", known.iter().copied().collect::<Vec<_>>().join(", ")))
+            .hint(format!("name one, such as {path}#{first}")),
+    )
 }
 
 /// Prints and writes the verdicts, and decides.
@@ -372,7 +417,11 @@ fn names(sides: &[Side], read: &[(&PathBuf, Intake)], judging: &Judging) -> Resu
         return Ok(names);
     }
     if sides.iter().enumerate().any(|(place, side)| sides.iter().take(place).any(|other| other == side)) {
-        return Err(Error::usage("one side is named twice").hint("name another archive, or another level of this one"));
+        return Err(Error::usage(format!(
+            "'{}' is both BASE and CANDIDATE",
+            sides.first().map_or_else(String::new, |side| archive::shown(&side.path))
+        ))
+        .hint("name another archive, or another level of this one"));
     }
     // Two folders of one name.
     let number = |(place, _): (usize, &Side)| match place {
@@ -409,8 +458,8 @@ fn chosen<'r>(side: &Side, runs: &'r [Run]) -> Result<Vec<&'r Run>, Error> {
     known.sort_unstable();
     known.dedup();
     let example = known.first().copied().unwrap_or("native");
-    Err(Error::usage(format!("'{}' has no run with the level '{level}'", archive::shown(&side.path)))
-        .detail(format!("what it compares is: {}", known.join(", ")))
+    Err(Error::usage(format!("'{}' has no environment or other level '{level}'", archive::shown(&side.path)))
+        .detail(format!("its levels are: {}", known.join(", ")))
         .hint(format!("name one, such as {}#{example}", archive::shown(&side.path))))
 }
 

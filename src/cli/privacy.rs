@@ -294,11 +294,21 @@ fn of_run(run: &mut Run, visit: &mut Visit<'_>) {
     for node in &mut run.course.nodes {
         node.command.iter_mut().chain(&mut node.failure).for_each(|text| visit(place::GATE, None, text));
     }
+    let before = run.setup.more.clone();
+    of_setup(&mut run.setup, visit);
+    // A setting says what its key says, and is hidden wherever that is.
+    let hidden: Vec<(&String, &String)> = before
+        .iter()
+        .filter_map(|(key, was)| Some((was, run.setup.more.get(key)?)))
+        .filter(|(was, now)| was != now)
+        .collect();
     for (name, said) in &mut run.settings {
+        if let Some((_, now)) = hidden.iter().find(|(was, _)| was.trim() == said.value) {
+            (*now).clone_into(&mut said.value);
+        }
         visit(place::SETTING, Some(name), &mut said.value);
     }
     visit(place::RUN, None, &mut run.cell);
-    of_setup(&mut run.setup, visit);
     visit(place::SETTING, None, &mut run.cell);
     for (mut name, mut setting) in std::mem::take(&mut run.settings) {
         visit(place::SETTING, Some(&name), &mut setting.value);

@@ -98,15 +98,15 @@ fn an_environment_that_is_not_there_is_a_usage_error_that_names_the_known_ones()
     for (arguments, words) in [
         (
             ["main#nativ", "branch#docker"],
-            &["'main' has no environment 'nativ'", "its environments are: native", "main#native"][..],
+            &["'main' has no environment or other level 'nativ'", "its levels are: native", "main#native"][..],
         ),
-        (["main", "branch#dcker"], &["'branch' has no environment 'dcker'", "docker, nspawn"]),
+        (["main", "branch#dcker"], &["'branch' has no environment or other level 'dcker'", "docker, nspawn"]),
         (["main", "branch"], &["'branch' holds several environments", "docker, nspawn", "branch#docker"]),
-        (["branch", "branch"], &["'branch' holds several environments"]),
+        (["branch", "branch"], &["is both BASE and CANDIDATE"]),
     ] {
         compare(&folder, &arguments).expect(2).complains(words);
     }
-    compare(&folder, &["main"]).expect(2).complains(&["CANDIDATE"]);
+    compare(&folder, &["main"]).expect(2).complains(&["'main' holds nothing to compare with itself"]);
 }
 
 #[test]
@@ -307,5 +307,7 @@ fn an_arm_may_lie_at_a_path_that_is_not_utf8() {
         assert!(ending.out.contains("equivalent"), "{}", ending.out);
     }
     let arguments = [OsStr::new("compare"), OsStr::from_bytes(b"ma\xefn#other"), OsStr::new("branch")];
-    run_in(folder.path(), &arguments, &[]).expect(2).complains(&["'ma\\xEFn' has no environment 'other'"]);
+    run_in(folder.path(), &arguments, &[])
+        .expect(2)
+        .complains(&["'ma\\xEFn' has no environment or other level 'other'"]);
 }

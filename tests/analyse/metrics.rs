@@ -253,7 +253,7 @@ fn two_campaigns_that_mean_different_things_are_never_compared() {
     let names: Vec<&str> = list.iter().map(|one| one["name"].as_str().unwrap()).collect();
     assert!(names.iter().all(|name| name.starts_with("half__")) && names[0] != names[1], "{names:?}");
     let ending = run_in(folder.path(), &[&["compare", "a#native", "b#native"], &FEW[..]].concat(), &[]);
-    ending.complains(&["'half' is defined differently in the two arms and is not compared"]);
+    ending.complains(&["'half' is defined differently in the sides and is not compared"]);
     // Each for itself keeps its name.
     let ending = run_in(folder.path(), &[&["compare", "a#native", "a#docker"], &FEW[..]].concat(), &[]);
     assert!(ending.out.contains("Half"), "{}\n{}", ending.out, ending.err);

@@ -219,16 +219,16 @@ fn the_whole_report_fits_into_one_file_that_opens_from_disk() {
 #[test]
 fn what_no_file_says_is_asked_once_and_written_as_a_file_to_fill_in() {
     let folder = Folder::new("analyse-write-labels");
-    let table = one_per_cent_apart().replace("environment,", "machine,");
+    let table = one_per_cent_apart().replace("environment,model,", "machine,name,").replace(",m,", ",,");
     folder.put("in/t/runs.csv", table);
     let said = analyse(&folder, &["--write-labels", "blank.toml"]).expect(0).err;
-    let asked = said.lines().filter(|line| line.contains("says no environment")).count();
-    assert!(asked == 1 && said.contains("1 file (t/runs.csv) says no environment"), "{said}");
+    let asked = said.lines().filter(|line| line.contains("says no model")).count();
+    assert!(asked == 1 && said.contains("1 file (t/runs.csv) says no model"), "{said}");
     let blank = std::fs::read_to_string(folder.path().join("blank.toml")).expect("it was written");
-    assert!(blank.contains("glob = \"t/runs.csv\"\n") && blank.contains("\nenvironment = \"\""), "{blank}");
-    folder.put("filled.toml", blank.replace("environment = \"\"", "environment = \"native\""));
+    assert!(blank.contains("glob = \"t/runs.csv\"\n") && blank.contains("\nmodel = \"\""), "{blank}");
+    folder.put("filled.toml", blank.replace("model = \"\"", "model = \"m\""));
     let said = analyse(&folder, &["--labels", "filled.toml"]).expect(0).err;
-    assert!(!said.contains("says no environment"), "{said}");
+    assert!(!said.contains("says no model"), "{said}");
     // The same line again, by the arrow key, does not take away what was filled in.
     analyse(&folder, &["--write-labels", "filled.toml"]).expect(2).complains(&["filled.toml", "--labels"]);
     analyse(&folder, &["--write-labels", "blank.toml"]).expect(0);

@@ -39,6 +39,15 @@ impl Ending {
         self
     }
 
+    /// Demands words on standard output or standard error: answers are on the one, talk is on the other.
+    #[track_caller]
+    pub fn tells(&self, words: &[&str]) {
+        for word in words {
+            let said = self.out.contains(word) || self.err.contains(word);
+            assert!(said, "'{word}' is in neither:\n{}\n{}", self.out, self.err);
+        }
+    }
+
     /// Demands words on standard error.
     #[track_caller]
     pub fn complains(&self, words: &[&str]) {

@@ -42,7 +42,8 @@ pub fn lay_out(campaign: &mut Campaign, runs: &mut [&mut Run], asked: Asked<'_>)
     let wanted = asked.compare_by.or(campaign.compare_by.as_deref()).map(named);
     let mut only: Vec<&str> = DECLARED.to_vec();
     only.extend(wanted.as_deref());
-    let table = Table::of(&runs.iter().map(|run| &**run).collect::<Vec<_>>(), asked.declared.then_some(&only[..]));
+    let all: Vec<&Run> = runs.iter().map(|run| &**run).collect();
+    let table = Table::of(&all, asked.declared.then_some(&only[..]), wanted.as_deref());
     campaign.declared = asked.declared;
     campaign.factors = factors(&table);
     let question = question(&table, wanted.as_deref());

@@ -92,7 +92,7 @@ mod tests {
 
     fn table(runs: &[&[(&str, &str)]]) -> Table {
         let runs: Vec<Run> = runs.iter().map(|settings| run(settings)).collect();
-        Table::of(&runs.iter().collect::<Vec<_>>(), None)
+        Table::of(&runs.iter().collect::<Vec<_>>(), None, None)
     }
 
     #[test]

@@ -57,18 +57,21 @@ pub(crate) struct Table {
 
 impl Table {
     /// Of these runs, with these settings only where any are named.
-    pub(crate) fn of(runs: &[&Run], only: Option<&[&str]>) -> Self {
+    ///
+    /// Whoever declares cells tells models and workloads apart by their labels, and whoever asks about models by their whole names.
+    pub(crate) fn of(runs: &[&Run], only: Option<&[&str]>, wanted: Option<&str>) -> Self {
         let mut table = Self { rows: runs.len(), ..Self::default() };
         let names: BTreeSet<&str> = runs.iter().flat_map(|run| run.settings.keys().map(String::as_str)).collect();
         let engine = values(runs, "engine");
         let model = values(runs, "model");
         table.stems.clone_from(&model);
         for name in names.into_iter().filter(|name| only.is_none_or(|only| only.contains(name))) {
-            let said = match only {
-                // Whoever declares cells tells models apart by their labels, unless precisions are compared.
-                Some(only) if name == "model" && !only.contains(&"quantisation") => raw(runs, name),
-                _ => values(runs, name),
+            let by_label = match name {
+                "model" => wanted == Some("model") || only.is_some() && wanted != Some("quantisation"),
+                "workload" => only.is_some(),
+                _ => false,
             };
+            let said = if by_label { raw(runs, name) } else { values(runs, name) };
             if name == "requests" && !runs.iter().any(|run| floods(run)) {
                 continue;
             }
@@ -308,7 +311,7 @@ pub(crate) mod tests {
     }
 
     fn table(runs: &[Run]) -> Table {
-        Table::of(&runs.iter().collect::<Vec<_>>(), None)
+        Table::of(&runs.iter().collect::<Vec<_>>(), None, None)
     }
 
     #[test]

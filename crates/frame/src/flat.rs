@@ -55,6 +55,7 @@ const NESTED: &[&str] = &[
     "extras",
     "files",
     "more",
+    "settings",
     "requests",
     "request_percentiles",
     "stability",

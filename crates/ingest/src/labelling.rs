@@ -11,8 +11,8 @@ use super::assemble::{Draft, Home};
 use super::file_report::FileReport;
 use super::labels::{FileLabels, glob};
 use super::{PartialRun, custom, name, nameless, study};
-use sparkbench_archive::Discovery;
 use sparkbench_archive::manifest::RUN_FILE;
+use sparkbench_archive::{Discovery, Found};
 use sparkbench_design::path_labels;
 use sparkbench_model::setting::SETTINGS;
 use sparkbench_model::{Campaign, Instant, Setting, SettingOrigin};
@@ -307,6 +307,15 @@ fn take_study(campaign: &mut Campaign, study: &study::Study) {
     campaign.question = study.question.clone().or(campaign.question.take());
     campaign.prose = Some(study.paper.text.clone());
     campaign.study = Some(study.paper.clone());
+}
+
+/// Whether a file holds the words of authors about the results beside it.
+pub(super) fn is_study(file: &Found) -> bool {
+    let mut head = Vec::new();
+    let named = file.path.rsplit('/').next() == Some(study::FILE);
+    named
+        && file.open().is_ok_and(|opened| opened.take(study::HEAD).read_to_end(&mut head).is_ok())
+        && study::begins(&String::from_utf8_lossy(&head))
 }
 
 /// The `study.md` of a folder. One that cannot be used ends the analysis: pages without their authors and licence would say

@@ -78,6 +78,8 @@ pub struct PartialRun {
     /// Events beside the figures.
     pub course: Course,
     pub setup: Setup,
+    /// Whether it says itself what its cell is: a row of a table with the columns of the contract.
+    pub declared: bool,
     /// Settings that a label or the name of a file says, and not the file itself.
     pub named: BTreeMap<&'static str, SettingOrigin>,
     /// Mark that is the same in every copy of this run. Copies are a summary that repeats the runs of a sweep, or a console block beside the

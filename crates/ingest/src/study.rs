@@ -13,6 +13,14 @@ use sparkbench_text::error::{Error, Place};
 /// Name of the file, beside `labels.toml` or `campaign.json`.
 pub(super) const FILE: &str = "study.md";
 
+/// Bytes by which a study is known.
+pub(super) const HEAD: u64 = 16;
+
+/// Whether a text begins with front matter.
+pub(super) fn begins(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').starts_with(FENCE)
+}
+
 /// Opens and closes the front matter.
 const FENCE: &str = "+++";
 

@@ -149,6 +149,10 @@ fn rate(rate: f64) -> String {
 
 /// Settings that are what is compared, or the same thing under another name.
 fn exempt(compared: Compared<'_>, name: &str) -> bool {
+    // A quantised checkpoint has an id of its own.
+    if name == "model" && compared.treatments().any(|with| with == "quantisation") {
+        return true;
+    }
     match compared.setting {
         Some("engine") => matches!(name, "engine" | "engine_version"),
         Some("quantisation") => matches!(name, "quantisation" | "model"),

@@ -17,6 +17,8 @@ pub(crate) struct Home {
     pub labels: Option<(Option<usize>, Labels)>,
     /// From `campaign.json`.
     pub campaign: Option<Campaign>,
+    /// Whether a table of declared cells or the words of authors lie in it.
+    pub stands: bool,
     /// From its journal.
     pub outcomes: Vec<Outcome>,
     /// From tables of published figures.

@@ -3,7 +3,8 @@
 //! In:  one look per file.  Out: [`Intake`].
 //! Not here: any format.
 //!
-//! A campaign's folder is the nearest one upwards that holds `labels.toml` or `campaign.json`, else what was given on the command line.
+//! A campaign's folder is the nearest one upwards that holds `labels.toml`, `campaign.json`, a `study.md` or a table of runs with environments,
+//! else what was given on the command line.
 //! Files of one launch share the folder of a `run.json`, or else the beginning of their names.
 
 mod copies;
@@ -61,7 +62,12 @@ pub(super) fn assemble(
         parsed.notes.into_iter().for_each(|note| report.note(number, note));
         for record in parsed.records {
             match record {
-                Record::Run(partial) => partials.push((number, *partial)),
+                Record::Run(partial) => {
+                    if partial.declared && !file.alone {
+                        homes.entry(file.folder().to_owned()).or_default().stands = true;
+                    }
+                    partials.push((number, *partial));
+                }
                 Record::Facts(more) => facts.push((number, *more)),
                 Record::Metrics(definitions) => metrics.add(file.folder(), definitions),
                 Record::Journal(outcomes) => {
@@ -88,6 +94,9 @@ pub(super) fn assemble(
             }
         }
     }
+    for file in found.files.iter().filter(|file| labelling::is_study(file)) {
+        homes.entry(file.folder().to_owned()).or_default().stands = true;
+    }
     let bases: BTreeSet<&str> = found.files.iter().map(|file| file.base.as_str()).collect();
     for base in bases {
         if let Some(labels) = &given.labels {
@@ -103,9 +112,8 @@ pub(super) fn assemble(
     let places: Vec<String> = folders()
         .zip(&found.files)
         .map(|(folder, file)| {
-            let (given, alone) =
-                if options.campaign_per_folder { (folder, false) } else { (file.base.as_str(), file.alone) };
-            home_of(folder, given, alone, &homes, &run_folders)
+            let given = if options.campaign_per_folder && !file.alone { folder } else { "" };
+            home_of(folder, given, &homes, &run_folders)
         })
         .collect();
     for (number, cells) in published {
@@ -122,8 +130,10 @@ pub(super) fn assemble(
     labelling::apply(found, &homes, &mut drafts, &mut report);
     // Archives of ours, whole or with no more than the folders of their runs: the suite says what a cell is.
     let of_runs = found.files.iter().zip(&places).filter(|(file, _)| run_folders.contains(file.folder()));
+    let of_tables = drafts.iter().filter(|draft| draft.partial.declared).map(|draft| &draft.home);
     let of_campaigns = homes.iter().filter(|(_, home)| home.campaign.is_some()).map(|(folder, _)| folder);
-    let declared: BTreeSet<String> = of_runs.map(|(_, place)| place).chain(of_campaigns).cloned().collect();
+    let declared: BTreeSet<String> =
+        of_runs.map(|(_, place)| place).chain(of_tables).chain(of_campaigns).cloned().collect();
     let campaigns = labelling::campaigns(found, &homes, &metrics, &drafts, &mut report)?;
     finish(found, drafts, campaigns, Told { facts, recorded, declared }, report, options)
 }

@@ -28,17 +28,16 @@ const ROLES: &[&str] = &[
 ];
 
 /// The folder of the campaign that a folder belongs to: the nearest one upwards that says so itself, else what was given on the command line,
-/// however deep its folders are. Files that were given one by one are of one campaign.
+/// however deep its folders are. What is given together is one.
 pub(super) fn home_of(
     folder: &str,
-    base: &str,
-    alone: bool,
+    given: &str,
     homes: &BTreeMap<String, Home>,
     run_folders: &BTreeSet<&str>,
 ) -> String {
     let mut at = folder;
     loop {
-        if homes.get(at).is_some_and(|home| home.labels.is_some() || home.campaign.is_some()) {
+        if homes.get(at).is_some_and(|home| home.labels.is_some() || home.campaign.is_some() || home.stands) {
             return at.to_owned();
         }
         match at.rsplit_once('/') {
@@ -52,8 +51,7 @@ pub(super) fn home_of(
         Some((up, _)) if run_folders.contains(folder) => {
             up.strip_suffix(RUNS_FOLDER).map_or(up, |rest| rest.trim_end_matches('/')).to_owned()
         }
-        _ if alone => String::new(),
-        _ => base.to_owned(),
+        _ => given.to_owned(),
     }
 }
 
@@ -99,8 +97,7 @@ mod tests {
             ("", "z"),
             ("x/runs/r1", "x"),
         ] {
-            assert_eq!(home_of(folder, "z", false, &homes, &runs), home, "{folder}");
+            assert_eq!(home_of(folder, "z", &homes, &runs), home, "{folder}");
         }
-        assert_eq!(home_of("y", "y", true, &homes, &runs), "", "files one by one");
     }
 }

@@ -360,6 +360,11 @@ impl TableColumns {
             && self.names.get(place).is_some_and(|name| !REMARKS.contains(&spelling::plain(name).as_str()))
     }
 
+    /// True where the names are those of the contracts and one of them is the environment: rows say themselves what a cell is.
+    pub(super) fn declare_cells(&self) -> bool {
+        !self.by_people && self.of.contains(&TableColumn::Label(Label::Environment))
+    }
+
     /// True where the names are not those of the contracts.
     pub(super) fn by_people(&self) -> bool {
         self.by_people

@@ -55,7 +55,8 @@ pub(super) fn run(
     columns: &TableColumns,
     cells: &[(usize, &str)],
 ) -> Result<PartialRun, Error> {
-    let mut partial = PartialRun { join_role: JoinRole::Alone, ..PartialRun::default() };
+    let declared = columns.declare_cells();
+    let mut partial = PartialRun { join_role: JoinRole::Alone, declared, ..PartialRun::default() };
     let (mut outcome, mut exit_code, mut context, mut reason, mut without_figure) = (None, None, None, None, None);
     for (place, cell) in cells {
         let (Some((name, column)), cell) = (columns.at(*place), *cell) else { continue };
