@@ -55,8 +55,14 @@ pub fn lay_out(campaign: &mut Campaign, runs: &mut [&mut Run], asked: Asked<'_>)
     campaign.asked = question.map(|(factor, taken, others)| AskedFactor { factor, taken, others });
     tell_confounded(&mut campaign.factors, treatment.as_deref(), &parted.with);
     let originals: Vec<Labels> = runs.iter().map(|run| Labels::of(run)).collect();
-    let arms: Vec<Option<String>> =
-        (0..runs.len()).map(|row| arm(&table, treatment.as_deref(), row, &originals)).collect();
+    // Whole names of each model.
+    let mut whole: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (row, labels) in originals.iter().enumerate() {
+        if let Some(level) = table.at("model", row) {
+            whole.entry(level).or_default().insert(&labels.model);
+        }
+    }
+    let arms: Vec<Option<String>> = (0..runs.len()).map(|row| arm(&table, treatment.as_deref(), row, &whole)).collect();
     let models: Vec<String> = models(&table, treatment.as_deref(), &parted, &originals);
     let workloads = workloads(&table, &parted, &models, &originals);
     for ((run, arm), (model, (workload, original))) in
@@ -120,24 +126,22 @@ fn question(table: &Table, wanted: Option<&str>) -> Option<(String, Taken, Vec<S
         .filter(|group| group.first().is_some_and(|name| Setting::kind_of(name) == SettingKind::Treatment))
         .collect();
     let is_known = |name: &str| table.columns.contains_key(name);
+    let parted: Vec<(&Vec<String>, Parted)> =
+        treatments.iter().filter_map(|group| Some((group, within_models(table, group.first()?, &[])))).collect();
+    let meeting = || parted.iter().filter(|(_, parted)| parted.meets);
     let others = |taken: &str| -> Vec<String> {
-        let own = treatments.iter().filter(|group| !group.iter().any(|name| name == taken));
-        own.filter_map(|group| group.first().cloned()).filter(|name| within_models(table, name, &[]).meets).collect()
+        let own = meeting().filter(|(group, _)| !group.iter().any(|name| name == taken));
+        own.filter_map(|(group, _)| group.first().cloned()).collect()
     };
     if let Some(wanted) = wanted {
-        return Some((wanted.to_owned(), Taken::Asked, others(wanted)))
-            .filter(|_| is_known(wanted) || wanted != "environment");
+        let is_there = is_known(wanted) || wanted != "environment";
+        return is_there.then(|| (wanted.to_owned(), Taken::Asked, others(wanted)));
     }
-    let meeting: Vec<(&Vec<String>, Parted)> = treatments
-        .iter()
-        .filter_map(|group| Some((group, within_models(table, group.first()?, &[]))))
-        .filter(|(_, parted)| parted.meets)
-        .collect();
     let of_one_model = |(group, parted): &&(&Vec<String>, Parted)| {
         let first = group.first().is_some_and(|name| name == "environment" || name == "engine" || name == "model");
         first || !group.iter().chain(&parted.with).any(|name| name == "model")
     };
-    let (group, _) = meeting.iter().find(of_one_model).or_else(|| meeting.first())?;
+    let (group, _) = meeting().find(of_one_model).or_else(|| meeting().next())?;
     let name = group.first()?.clone();
     let others = others(&name);
     Some((name, Taken::Default, others))
@@ -163,7 +167,7 @@ fn tell_confounded(factors: &mut [Factor], treatment: Option<&str>, with: &[Stri
 }
 
 /// The arm of a run: the level of the treatment. `None` where nothing is compared.
-fn arm(table: &Table, treatment: Option<&str>, row: usize, originals: &[Labels]) -> Option<String> {
+fn arm(table: &Table, treatment: Option<&str>, row: usize, whole: &BTreeMap<&str, BTreeSet<&str>>) -> Option<String> {
     let treatment = treatment?;
     let Some(level) = table.at(treatment, row) else {
         // Asked for, and the same everywhere or known of no run.
@@ -172,15 +176,11 @@ fn arm(table: &Table, treatment: Option<&str>, row: usize, originals: &[Labels])
     if level == UNKNOWN {
         return Some(Campaign::UNLABELLED.to_owned());
     }
-    if treatment == "model" {
-        let same: BTreeSet<&str> = (0..table.rows)
-            .filter(|other| table.at(treatment, *other) == Some(level))
-            .filter_map(|other| originals.get(other))
-            .map(|labels| labels.model.as_str())
-            .collect();
-        if let [only] = same.into_iter().collect::<Vec<_>>()[..] {
-            return Some(only.to_owned());
-        }
+    if treatment == "model"
+        && let Some(names) = whole.get(level)
+        && let Some(only) = names.first().filter(|_| names.len() == 1)
+    {
+        return Some((*only).to_owned());
     }
     let shown = table.shown(treatment, level);
     let plain = treatment == "quantisation" && !shown.contains(' ');
@@ -212,22 +212,23 @@ fn workloads(table: &Table, parted: &Parted, models: &[String], originals: &[Lab
     for (row, (model, labels)) in models.iter().zip(originals).enumerate() {
         label_of.entry((model, stratum(row))).or_insert(&labels.workload);
     }
-    // Strata that share a label and a model, with the factors in which they differ.
-    let mut sharing: BTreeMap<(&str, &str), BTreeSet<Vec<&str>>> = BTreeMap::new();
+    // Of strata that share a label and a model: the first of them, and in which factors others differ from it.
+    let mut sharing: BTreeMap<(&str, &str), (&Vec<&str>, Vec<bool>)> = BTreeMap::new();
     for ((model, levels), label) in &label_of {
-        sharing.entry((model, label)).or_default().insert(levels.clone());
+        let (first, varied) =
+            sharing.entry((model, label)).or_insert_with(|| (levels, vec![false; parted.strata.len()]));
+        for (varied, (one, other)) in varied.iter_mut().zip(first.iter().zip(levels)) {
+            *varied |= one != other;
+        }
     }
     let texts: Vec<String> = (0..originals.len())
         .map(|row| {
             let (Some(model), levels) = (models.get(row), stratum(row)) else { return String::new() };
             let label = label_of.get(&(model.as_str(), levels.clone())).copied().unwrap_or(ONE_WORKLOAD);
-            let Some(strata) = sharing.get(&(model.as_str(), label)).filter(|strata| strata.len() > 1) else {
-                return label.to_owned();
-            };
+            let Some((_, varied)) = sharing.get(&(model.as_str(), label)) else { return label.to_owned() };
             let mut text = label.to_owned();
-            for (place, (name, level)) in parted.strata.iter().zip(&levels).enumerate() {
-                let differs = strata.iter().any(|other| other.get(place) != Some(level));
-                if !differs || name == "workload" {
+            for (varied, (name, level)) in varied.iter().zip(parted.strata.iter().zip(&levels)) {
+                if !varied || name == "workload" {
                     continue;
                 }
                 let word = word(name, &table.shown(name, level));

@@ -3,7 +3,7 @@
 //! In:  runs with their settings.  Out: [`Table`].
 //! Not here: what is asked about (see `cells`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sparkbench_model::{Run, Setting, SettingKind, without_quantisation};
 
@@ -40,19 +40,39 @@ const MEASURED: f64 = 0.5;
 /// Fewest values for that.
 const MEASURED_LEAST: usize = 4;
 
+/// One setting that varies: the level of each run, as a number that counts levels in the order of the runs.
+#[derive(Debug, Default)]
+pub(crate) struct Column {
+    pub ids: Vec<u32>,
+    levels: Vec<String>,
+}
+
+impl Column {
+    fn of(values: Vec<String>) -> Self {
+        let mut known: HashMap<String, u32> = HashMap::new();
+        let mut column = Self::default();
+        for value in values {
+            let next = u32::try_from(column.levels.len()).unwrap_or(u32::MAX);
+            let id = *known.entry(value).or_insert_with_key(|value| {
+                column.levels.push(value.clone());
+                next
+            });
+            column.ids.push(id);
+        }
+        column
+    }
+}
+
 /// Levels of the settings that vary.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
-    /// The level of each run, by setting.
-    pub columns: BTreeMap<String, Vec<String>>,
+    pub columns: BTreeMap<String, Column>,
     /// How people spell a level, by setting and level.
     shown: BTreeMap<(String, String), String>,
     /// Models without their precisions.
     stems: Vec<Option<String>>,
     /// Number of runs.
     pub rows: usize,
-    /// Settings that some run of several does not say and that its neighbours decide.
-    joined: BTreeSet<String>,
 }
 
 impl Table {
@@ -65,6 +85,7 @@ impl Table {
         let engine = values(runs, "engine");
         let model = values(runs, "model");
         table.stems.clone_from(&model);
+        let sources = sources(runs);
         for name in names.into_iter().filter(|name| only.is_none_or(|only| only.contains(name))) {
             let by_label = match name {
                 "model" => wanted == Some("model") || only.is_some() && wanted != Some("quantisation"),
@@ -87,10 +108,12 @@ impl Table {
                     .filter(|(_, run)| !floods(run))
                     .for_each(|(level, _)| *level = Some(String::new()));
             }
-            let column = table.complete(name, column, runs, (&engine, &model));
-            table.columns.insert(name.to_owned(), column);
+            let column = Self::complete(name, column, &sources, (&engine, &model));
+            let column = Column::of(column);
+            if column.levels.len() > 1 {
+                table.columns.insert(name.to_owned(), column);
+            }
         }
-        table.columns.retain(|_, column| column.iter().collect::<BTreeSet<_>>().len() > 1);
         table
     }
 
@@ -111,46 +134,43 @@ impl Table {
 
     /// Levels for runs that do not say one.
     fn complete(
-        &mut self,
         name: &str,
         column: Vec<Option<String>>,
-        runs: &[&Run],
+        sources: &[usize],
         (engine, model): (&[Option<String>], &[Option<String>]),
     ) -> Vec<String> {
-        let sources: Vec<BTreeSet<&str>> = runs
-            .iter()
-            .map(|run| std::iter::once(&run.source).chain(&run.files).map(|file| file.format.as_str()).collect())
-            .collect();
-        let saying: Vec<&BTreeSet<&str>> =
-            column.iter().zip(&sources).filter_map(|(level, source)| level.as_ref().map(|_| source)).collect();
+        let saying: BTreeSet<usize> =
+            column.iter().zip(sources).filter_map(|(level, source)| level.as_ref().map(|_| *source)).collect();
         let can_default = !NEVER_DEFAULT.contains(&name);
-        (0..column.len())
-            .map(|row| {
-                if let Some(Some(level)) = column.get(row) {
-                    return level.clone();
+        // What runs of each engine and model say. The nearest runs decide, where they agree: those of its model and engine, as far as it says
+        // them.
+        let kin = |row: usize| (own(engine, row, name == "engine"), own(model, row, name == "model"));
+        let mut said: BTreeMap<Kin<'_>, BTreeSet<&String>> = BTreeMap::new();
+        for (row, level) in column.iter().enumerate() {
+            if let Some(level) = level {
+                said.entry(kin(row)).or_default().insert(level);
+            }
+        }
+        let agree = |a: Option<&String>, b: Option<&String>| a.is_none() || b.is_none() || a == b;
+        let mut known: BTreeMap<Kin<'_>, Option<&String>> = BTreeMap::new();
+        for own in (0..column.len()).map(kin).collect::<BTreeSet<_>>() {
+            let near: BTreeSet<&String> = said
+                .iter()
+                .filter(|(other, _)| agree(own.0, other.0) && agree(own.1, other.1))
+                .flat_map(|(_, levels)| levels.iter().copied())
+                .collect();
+            let only = near.first().copied().filter(|_| near.len() == 1);
+            known.insert(own, only);
+        }
+        column
+            .iter()
+            .enumerate()
+            .map(|(row, level)| match level {
+                Some(level) => level.clone(),
+                None if can_default && sources.get(row).is_some_and(|source| saying.contains(source)) => {
+                    DEFAULT.to_owned()
                 }
-                let source = sources.get(row);
-                if can_default && saying.iter().any(|other| Some(*other) == source) {
-                    return DEFAULT.to_owned();
-                }
-                // The nearest runs decide, where they agree: those of its model and engine, as far as it says them.
-                let alike = |other: usize, of: &[Option<String>]| {
-                    let (ours, theirs) = (of.get(row).cloned().flatten(), of.get(other).cloned().flatten());
-                    ours.is_none() || theirs.is_none() || ours == theirs
-                };
-                let near: BTreeSet<&String> = (0..column.len())
-                    .filter(|other| {
-                        (name == "engine" || alike(*other, engine)) && (name == "model" || alike(*other, model))
-                    })
-                    .filter_map(|other| column.get(other)?.as_ref())
-                    .collect();
-                match near.iter().collect::<Vec<_>>()[..] {
-                    [only] => {
-                        self.joined.insert(name.to_owned());
-                        (*only).clone()
-                    }
-                    _ => UNKNOWN.to_owned(),
-                }
+                None => known.get(&kin(row)).copied().flatten().cloned().unwrap_or_else(|| UNKNOWN.to_owned()),
             })
             .collect()
     }
@@ -167,14 +187,14 @@ impl Table {
 
     /// The level of a run.
     pub(crate) fn at(&self, name: &str, row: usize) -> Option<&str> {
-        self.columns.get(name)?.get(row).map(String::as_str)
+        let column = self.columns.get(name)?;
+        column.levels.get(*column.ids.get(row)? as usize).map(String::as_str)
     }
 
     /// Levels of a column, in order.
     pub(crate) fn levels(&self, name: &str) -> Vec<String> {
-        let mut levels: Vec<String> = self.columns.get(name).into_iter().flatten().cloned().collect();
+        let mut levels: Vec<String> = self.columns.get(name).map(|column| column.levels.clone()).unwrap_or_default();
         levels.sort_by(|a, b| levels::order(a, b));
-        levels.dedup();
         levels
     }
 
@@ -195,6 +215,26 @@ pub(crate) fn rank(name: &str) -> usize {
         Some(place) => place,
         None => folder,
     }
+}
+
+/// Engine and model of a run, as far as it says them.
+type Kin<'k> = (Option<&'k String>, Option<&'k String>);
+
+/// What a run says, unless it is what is asked about.
+fn own(values: &[Option<String>], row: usize, is_asked: bool) -> Option<&String> {
+    values.get(row).and_then(Option::as_ref).filter(|_| !is_asked)
+}
+
+/// The formats that each run was read by, as a number of its own for each set of them.
+fn sources(runs: &[&Run]) -> Vec<usize> {
+    let mut known: BTreeMap<BTreeSet<&str>, usize> = BTreeMap::new();
+    runs.iter()
+        .map(|run| {
+            let formats = std::iter::once(&run.source).chain(&run.files).map(|file| file.format.as_str()).collect();
+            let next = known.len();
+            *known.entry(formats).or_insert(next)
+        })
+        .collect()
 }
 
 /// True where all requests of a run were sent at once.
@@ -320,13 +360,17 @@ pub(crate) mod tests {
         runs[2].source.format = "g".into();
         let found = table(&runs);
         assert_eq!(found.columns.keys().collect::<Vec<_>>(), ["fa"]);
-        assert_eq!(found.columns["fa"], ["on", "default", "on"]);
+        assert_eq!((0..3).map(|row| found.at("fa", row).unwrap()).collect::<Vec<_>>(), ["on", "default", "on"]);
     }
 
     #[test]
     fn what_varies_among_the_neighbours_is_unknown_where_nobody_says_it() {
         let runs = vec![run(&[("engine", "vLLM")]), run(&[("engine", "SGLang")]), run(&[("x", "y")])];
-        assert_eq!(table(&runs).columns["engine"], ["vllm", "sglang", "unknown"]);
+        let found = table(&runs);
+        assert_eq!(
+            (0..3).map(|row| found.at("engine", row).unwrap()).collect::<Vec<_>>(),
+            ["vllm", "sglang", "unknown"]
+        );
     }
 
     #[test]
