@@ -12,7 +12,7 @@ use std::io::Read as _;
 
 use sparkbench_archive::{Discovery, Places, Scrub, Tally, hash};
 use sparkbench_ingest::Intake;
-use sparkbench_model::{Altered, Campaign, ExtraValue, Origin, Run, Setup, Source, Status};
+use sparkbench_model::{Altered, Campaign, ExtraValue, Origin, Run, RunSettings, Setup, Source, Status};
 use sparkbench_text::escape::file_name;
 
 /// Bytes of a file that go into the salt.
@@ -70,7 +70,11 @@ pub(crate) fn scrub(intake: &mut Intake, found: &Discovery) -> Scrubbed {
     });
     drop(learned);
     scrub.ready();
-    intake.runs.iter_mut().for_each(|run| scrub_commands(&mut run.setup.more, &scrub));
+    for run in &mut intake.runs {
+        let before = run.setup.more.clone();
+        scrub_commands(&mut run.setup.more, &scrub);
+        follow(&mut run.settings, &before, &run.setup.more);
+    }
     let mut originals = BTreeMap::new();
     let mut answers: HashMap<(Option<String>, bool, String), (String, Tally)> = HashMap::new();
     texts(intake, &mut |place, name, text| {
@@ -94,6 +98,17 @@ pub(crate) fn scrub(intake: &mut Intake, found: &Discovery) -> Scrubbed {
     });
     keep_ids_plain(intake);
     Scrubbed { scrub, originals }
+}
+
+/// A setting says what its key says, and is hidden wherever that is.
+fn follow(settings: &mut RunSettings, before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) {
+    let changed = before.iter().filter_map(|(key, was)| Some((was, after.get(key)?))).filter(|(was, now)| was != now);
+    let hidden: Vec<(&str, &String)> = changed.map(|(was, now)| (was.trim(), now)).collect();
+    for said in settings.values_mut() {
+        if let Some((_, now)) = hidden.iter().find(|(was, _)| *was == said.value) {
+            (*now).clone_into(&mut said.value);
+        }
+    }
 }
 
 /// Replaces the passwords behind short options in commands that became one setting an argument: `cmd.1` is `-u` and `cmd.2` is `ann:x`.
@@ -296,16 +311,8 @@ fn of_run(run: &mut Run, visit: &mut Visit<'_>) {
     }
     let before = run.setup.more.clone();
     of_setup(&mut run.setup, visit);
-    // A setting says what its key says, and is hidden wherever that is.
-    let hidden: Vec<(&String, &String)> = before
-        .iter()
-        .filter_map(|(key, was)| Some((was, run.setup.more.get(key)?)))
-        .filter(|(was, now)| was != now)
-        .collect();
+    follow(&mut run.settings, &before, &run.setup.more);
     for (name, said) in &mut run.settings {
-        if let Some((_, now)) = hidden.iter().find(|(was, _)| was.trim() == said.value) {
-            (*now).clone_into(&mut said.value);
-        }
         visit(place::SETTING, Some(name), &mut said.value);
     }
     visit(place::RUN, None, &mut run.cell);

@@ -219,7 +219,7 @@ fn the_whole_report_fits_into_one_file_that_opens_from_disk() {
 #[test]
 fn what_no_file_says_is_asked_once_and_written_as_a_file_to_fill_in() {
     let folder = Folder::new("analyse-write-labels");
-    let table = one_per_cent_apart().replace("environment,model,", "machine,name,").replace(",m,", ",,");
+    let table = one_per_cent_apart().replace("environment,model,", "machine,").replace(",m,", ",");
     folder.put("in/t/runs.csv", table);
     let said = analyse(&folder, &["--write-labels", "blank.toml"]).expect(0).err;
     let asked = said.lines().filter(|line| line.contains("says no model")).count();

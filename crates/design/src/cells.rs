@@ -53,6 +53,7 @@ pub fn lay_out(campaign: &mut Campaign, runs: &mut [&mut Run], asked: Asked<'_>)
         |treatment| within_models(&table, treatment, asked.kept),
     );
     campaign.asked = question.map(|(factor, taken, others)| AskedFactor { factor, taken, others });
+    lead(&mut campaign.factors, treatment.as_deref());
     tell_confounded(&mut campaign.factors, treatment.as_deref(), &parted.with);
     let originals: Vec<Labels> = runs.iter().map(|run| Labels::of(run)).collect();
     // Whole names of each model.
@@ -152,6 +153,18 @@ fn within_models(table: &Table, treatment: &str, kept: &[&str]) -> Parted {
     let with_models: Vec<&str> = kept.iter().copied().chain(["model"]).collect();
     let within = part(table, treatment, &with_models);
     if within.meets || treatment == "model" { within } else { part(table, treatment, kept) }
+}
+
+/// Names the factor that is compared as it was asked for, where it goes together with others one to one.
+fn lead(factors: &mut [Factor], treatment: Option<&str>) {
+    let Some(treatment) = treatment else { return };
+    for factor in factors.iter_mut() {
+        if let Some(place) = factor.aliased_with.iter().position(|name| name == treatment) {
+            let first = std::mem::replace(&mut factor.name, treatment.to_owned());
+            factor.aliased_with.remove(place);
+            factor.aliased_with.insert(0, first);
+        }
+    }
 }
 
 /// Notes at the factor that is compared what changes with it.

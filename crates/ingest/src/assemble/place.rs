@@ -35,16 +35,23 @@ pub(super) fn home_of(
     homes: &BTreeMap<String, Home>,
     run_folders: &BTreeSet<&str>,
 ) -> String {
-    let mut at = folder;
-    loop {
-        if homes.get(at).is_some_and(|home| home.labels.is_some() || home.campaign.is_some() || home.stands) {
-            return at.to_owned();
+    let nearest = |is_home: fn(&Home) -> bool| {
+        let mut at = folder;
+        loop {
+            if homes.get(at).is_some_and(is_home) {
+                return Some(at.to_owned());
+            }
+            match at.rsplit_once('/') {
+                Some((up, _)) => at = up,
+                None if at.is_empty() => return None,
+                None => at = "",
+            }
         }
-        match at.rsplit_once('/') {
-            Some((up, _)) => at = up,
-            None if at.is_empty() => break,
-            None => at = "",
-        }
+    };
+    // Labels speak of all that lies below them. A table or a study speaks where nobody else does.
+    let told = nearest(|home| home.labels.is_some() || home.campaign.is_some()).or_else(|| nearest(|home| home.stands));
+    if let Some(home) = told {
+        return home;
     }
     // Runs of an archive without its campaign file still are of one campaign.
     match folder.rsplit_once('/') {
