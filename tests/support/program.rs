@@ -39,6 +39,14 @@ impl Ending {
         self
     }
 
+    /// Demands words on standard output, where answers stand.
+    #[track_caller]
+    pub fn answers(&self, words: &[&str]) {
+        for word in words {
+            assert!(self.out.contains(word), "'{word}' is not in:\n{}", self.out);
+        }
+    }
+
     /// Demands words on standard error.
     #[track_caller]
     pub fn complains(&self, words: &[&str]) {
