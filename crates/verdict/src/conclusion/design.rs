@@ -81,7 +81,7 @@ fn uncounted(case: &Case<'_>) -> Option<Sentence> {
         case.runs.iter().filter_map(|run| Some((run.id.as_str(), counted::fault(run)?))).collect();
     let text = match faults.as_slice() {
         [] => return None,
-        [(id, why)] => format!("{id} is left out, because {}.", short(why)),
+        [(id, why)] => format!("Run {id} is left out, because {}.", short(why)),
         several => format!(
             "{} of {} are left out: they failed or are not valid.",
             several.len(),
@@ -92,15 +92,15 @@ fn uncounted(case: &Case<'_>) -> Option<Sentence> {
     Some(Sentence { text, caveats, because: Vec::new() })
 }
 
-/// The beginning of a reason, up to a word.
+/// The beginning of a reason, up to the last colon that a sentence has room for, else up to a word.
 fn short(why: &str) -> String {
     let why = why.trim_end_matches('.');
-    let mut kept = String::new();
-    for word in why.split_whitespace() {
-        if kept.chars().count() + word.chars().count() > REASON_LETTERS {
-            return format!("{} ...", kept.trim_end_matches([':', ',', ';']));
-        }
-        kept = if kept.is_empty() { word.to_owned() } else { format!("{kept} {word}") };
+    let end = why.char_indices().nth(REASON_LETTERS).map_or(why.len(), |(at, _)| at);
+    let kept = why.get(..end).unwrap_or(why);
+    if kept.len() == why.len() {
+        return why.to_owned();
     }
-    kept
+    let colon = kept.rfind(": ").filter(|at| kept.find(": ").is_some_and(|first| first < *at));
+    let at = colon.or_else(|| kept.rfind(' ')).unwrap_or(kept.len());
+    kept.get(..at).unwrap_or(kept).to_owned()
 }
