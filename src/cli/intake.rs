@@ -71,6 +71,12 @@ pub(crate) struct Judging {
     /// The same as --compare-by folder, where folders differ in a word
     #[arg(long, hide = true)]
     pub arms_by_folder: bool,
+    /// Whether each folder is a campaign of its own.
+    #[arg(skip)]
+    pub campaign_per_folder: bool,
+    /// Whether gaps between tokens are of no use. A verb knows.
+    #[arg(skip)]
+    pub without_gaps: bool,
 }
 
 impl Default for Judging {
@@ -87,6 +93,8 @@ impl Default for Judging {
             compare_by: None,
             keep: Vec::new(),
             arms_by_folder: false,
+            campaign_per_folder: false,
+            without_gaps: false,
         }
     }
 }
@@ -101,6 +109,8 @@ impl Judging {
             compare_by: self.compare_by.clone(),
             keep: self.keep.clone(),
             arms_by_folder: self.arms_by_folder,
+            campaign_per_folder: self.campaign_per_folder,
+            without_gaps: self.without_gaps,
             derive: Some(sparkbench_verdict::derive::all),
         }
     }
@@ -230,9 +240,27 @@ impl IntakeMemory {
 /// # Errors
 /// No file, no run in any file, labels that cannot be used.
 pub(crate) fn runs_of(paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Intake, Error> {
-    let intake = read(&archive::discover(paths)?, paths, judging, talk)?;
+    Ok(scrubbed_runs_of(paths, judging, false, talk)?.0)
+}
+
+/// Like [`runs_of`], and where `scrub` is set with what must not be published replaced, as for a site.
+///
+/// # Errors
+/// Like [`runs_of`].
+pub(crate) fn scrubbed_runs_of(
+    paths: &[PathBuf],
+    judging: &Judging,
+    scrub: bool,
+    talk: &Talk,
+) -> Result<(Intake, Option<Scrubbed>), Error> {
+    let found = archive::discover(paths)?;
+    let mut intake = read(&found, paths, judging, talk)?;
     // Telemetry alone can be shown. Held against other telemetry it would look like a result.
-    if intake.measured { Ok(intake) } else { Err(nothing_to_judge(paths, &intake.inputs)) }
+    if !intake.measured {
+        return Err(nothing_to_judge(paths, &intake.inputs));
+    }
+    let scrubbed = scrub.then(|| privacy::scrub(&mut intake, &found));
+    Ok((intake, scrubbed))
 }
 
 fn read(found: &Discovery, paths: &[PathBuf], judging: &Judging, talk: &Talk) -> Result<Intake, Error> {
@@ -240,9 +268,7 @@ fn read(found: &Discovery, paths: &[PathBuf], judging: &Judging, talk: &Talk) ->
     let intake = ingest::all(found, &judging.reading())?;
     intake.warnings.iter().for_each(|line| talk.warn(line));
     ingest::unusable(found, &intake.inputs).map_or(Ok(()), Err)?;
-    for input in intake.inputs.iter().filter(|input| input.skipped) {
-        talk.warn(&format!("{}: {}", input.path, input.reason.as_deref().unwrap_or("left out")));
-    }
+    ingest::left_out(&intake.inputs).iter().for_each(|line| talk.warn(line));
     tell_altered(&intake.inputs, paths, talk);
     tell_conflicts(&verdict::facts::with(&intake.facts)?.conflicts, talk);
     if intake.runs.is_empty() {

@@ -8,6 +8,7 @@ mod archive;
 mod args;
 mod chat;
 mod fits;
+pub(crate) mod foreign;
 mod live;
 mod outputs;
 mod plan;
@@ -17,6 +18,7 @@ mod read;
 mod scratch;
 #[cfg(feature = "page")]
 mod sheet;
+mod tokenizer;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -87,6 +89,7 @@ pub(crate) fn run(args: &Load, talk: &Talk) -> Result<Outcome, Error> {
     }
     let plan = plan::Loads::read(&args.load)?;
     let host: Arc<dyn Host> = Arc::new(Machine::new()?);
+    tokenizer::check(&plan.settings, host.as_ref())?;
     let secrets = secrets::of(host.as_ref(), &args.load.url, &plan.settings);
     for name in secrets.too_short() {
         talk.say(&format!("the value of {name} is too short to be looked for in what the server says"));
@@ -112,7 +115,8 @@ fn begin(args: &Load, plan: &plan::Loads, host: &Arc<dyn Host>, talk: &Talk) -> 
     if let Some(limit) = args.load.wait {
         let target = Target::parse(&args.load.url)?.with_path(plan.settings.path.as_deref())?;
         let web = sparkbench_load::session::web(host.as_ref(), &target, &plan.settings)?;
-        server::wait(&web, host.as_ref(), limit, &|line| talk.say(line))?;
+        let attempt = |left| sparkbench_load::session::attempt(host.as_ref(), &target, &plan.settings, left);
+        server::wait(&web, host.as_ref(), limit, &attempt, &|line| talk.say(line))?;
     }
     let Some(place) = place else { return load(args, plan, host, talk) };
     let ranks = ranks::meet(&place, &args.load, host, talk)?;
@@ -130,17 +134,19 @@ fn load(args: &Load, plan: &plan::Loads, host: &Arc<dyn Host>, talk: &Talk) -> R
     if let Some(folder) = &args.archive {
         return archive::collect(args, plan, folder, host, talk);
     }
-    let points = Points::new(talk, args.outputs.clone(), plan);
+    let points = Points::new(talk, args.outputs.of(plan), plan);
     let speaker = ProgressReporter::showing(talk, &points);
     let stop = Arc::new(AtomicBool::new(false));
     let session = Session::open(host, &args.load.url, &plan.settings, &speaker, Arc::clone(&stop))?
         .with(sparkbench_load::ranks::joined());
     let folder = Scratch::new()?;
     let measured = plan.measure(host, &session, &folder.0, &speaker, &stop);
+    let loads = measured.iter().flat_map(|searched| &searched.loaded);
+    let remedy = loads.filter(|done| !done.interrupted).find_map(|done| session.remedy(&done.summary));
     drop(session);
     drop(speaker);
     let broken = match measured {
-        Ok(searched) => report(&searched, &points, plan, talk).err(),
+        Ok(searched) => report(&searched, &points, plan, remedy, talk).err(),
         Err(error) => Some(error),
     };
     points.finish(broken, plan.seeks_limits())?;
@@ -152,6 +158,7 @@ fn report(
     Searched { loaded, found }: &Searched,
     points: &Points<'_>,
     plan: &plan::Loads,
+    remedy: Option<String>,
     talk: &Talk,
 ) -> Result<(), Error> {
     for done in loaded.iter().filter(|_| !plan.several() || talk.is_verbose()) {
@@ -172,7 +179,9 @@ fn report(
             let kinds: Vec<String> = none.errors.iter().map(|(kind, count)| format!("{kind}: {count}")).collect();
             let error = Error::new(Kind::Workload, "no request was answered").detail(kinds.join(", "));
             let unknown = none.said.keys().any(|said| said.contains(WITHOUT_STREAM_OPTIONS));
-            Err(if unknown { error.hint(format!("add {WITHOUT_STREAM_OPTIONS}")) } else { error })
+            let late = || none.unfinished.is_some().then(|| "raise --timeout (timeout_s in a suite)".to_owned());
+            let remedy = if unknown { Some(format!("add {WITHOUT_STREAM_OPTIONS}")) } else { remedy.or_else(late) };
+            Err(remedy.into_iter().fold(error, Error::hint))
         }
         _ => Ok(()),
     }

@@ -50,6 +50,8 @@ pub(crate) mod status;
 mod stdout;
 #[cfg(all(feature = "collect", target_os = "linux"))]
 pub(crate) mod suite;
+#[cfg(feature = "analyse")]
+pub(crate) mod table;
 pub(crate) mod talk;
 pub(crate) mod verify;
 
@@ -103,6 +105,8 @@ enum Verb {
     Compare(compare::Compare),
     #[cfg(feature = "analyse")]
     History(history::History),
+    #[cfg(feature = "analyse")]
+    Table(table::Table),
     Verify(verify::Verify),
     Inspect(inspect::Inspect),
     Formats(formats::Formats),
@@ -145,6 +149,8 @@ pub fn main() -> ExitCode {
         Verb::Compare(args) => compare::run(args, &talk),
         #[cfg(feature = "analyse")]
         Verb::History(args) => history::run(args, &talk),
+        #[cfg(feature = "analyse")]
+        Verb::Table(args) => table::run(args, &talk).map(|()| Outcome::Done),
         #[cfg(all(feature = "collect", target_os = "linux"))]
         Verb::GpuProbe(args) => gpu_probe::run(args, &talk),
         #[cfg(feature = "collect")]
@@ -180,10 +186,16 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The command line. A person who forgets `--url` before the address of a server is told so.
+/// The command line. A person who forgets `--url` before the address of a server is told so, and one who types options of another load
+/// client what to write.
 fn parse() -> Cli {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     Cli::try_parse().unwrap_or_else(|mut error| {
+        #[cfg(all(feature = "collect", target_os = "linux"))]
+        if let Some(unknown) = (error.kind() == ErrorKind::UnknownArgument).then(unknown_of_load).flatten() {
+            talk::Talk::new(false, false, ColorChoice::Auto).error(&unknown);
+            std::process::exit(unknown.kind.exit_code().into());
+        }
         if error.kind() == ErrorKind::UnknownArgument
             && std::env::args().nth(1).is_some_and(|verb| verb == "load")
             && let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg)
@@ -199,4 +211,19 @@ fn parse() -> Cli {
         }
         error.exit()
     })
+}
+
+/// What `load` does not know among what was typed, if that is the verb.
+#[cfg(all(feature = "collect", target_os = "linux"))]
+fn unknown_of_load() -> Option<sparkbench_text::error::Error> {
+    let mut typed = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+    typed.find(|argument| !argument.starts_with('-')).filter(|verb| verb == "load")?;
+    let mut command = Cli::command();
+    command.build();
+    let load = command.find_subcommand("load")?;
+    let names = |argument: &clap::Arg| {
+        let long = argument.get_long().into_iter().chain(argument.get_all_aliases().unwrap_or_default());
+        long.map(str::to_owned).collect::<Vec<_>>()
+    };
+    load::foreign::unknown(typed, &load.get_arguments().flat_map(names).collect())
 }

@@ -299,6 +299,12 @@ fn of_run(run: &mut Run, visit: &mut Visit<'_>) {
     }
     visit(place::RUN, None, &mut run.cell);
     of_setup(&mut run.setup, visit);
+    visit(place::SETTING, None, &mut run.cell);
+    for (mut name, mut setting) in std::mem::take(&mut run.settings) {
+        visit(place::SETTING, Some(&name), &mut setting.value);
+        visit(place::SETTING, None, &mut name);
+        run.settings.insert(name, setting);
+    }
     of_source(&mut run.source, visit);
     run.files.iter_mut().for_each(|file| of_source(file, visit));
 }
@@ -386,15 +392,20 @@ pub(crate) fn report(places: Option<&Places>) -> String {
 
 /// One line for the terminal.
 pub(crate) fn summary(places: &Places) -> String {
+    let said = counts(places);
+    if said.is_empty() {
+        return "privacy: nothing had to be replaced".to_owned();
+    }
+    format!("privacy: replaced {said} (data/PRIVACY.md)")
+}
+
+/// How much was replaced, by kind. Empty where nothing was.
+pub(crate) fn counts(places: &Places) -> String {
     let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
     for (kind, times) in places.values().flatten() {
         *kinds.entry(in_words(kind)).or_default() += times;
     }
-    if kinds.is_empty() {
-        return "privacy: nothing had to be replaced".to_owned();
-    }
-    let said: Vec<String> = kinds.iter().map(|(kind, times)| format!("{kind} {times}")).collect();
-    format!("privacy: replaced {} (data/PRIVACY.md)", said.join(", "))
+    kinds.iter().map(|(kind, times)| format!("{kind} {times}")).collect::<Vec<_>>().join(", ")
 }
 
 fn in_words(kind: &str) -> &str {

@@ -162,10 +162,12 @@ fn of_archives(
         seed: asked.seed,
         labels: asked.labels.clone(),
         facts: asked.facts.clone(),
+        // Folders of results are days, or versions.
+        campaign_per_folder: true,
         ..Judging::default()
     };
     let study = intake::study_of(intake::runs_of(paths, &judging, talk)?)?;
-    let found = cells(&study, &judging.settings()?);
+    let found = cells(&study, &judging.settings()?, &asked.metrics);
     if found.iter().any(|cell| !cell.machine_named) {
         talk.warn("no file names the machine of some series, so they may mix two machines. Name it with 'machine' in a labels.toml");
     }

@@ -32,6 +32,7 @@ mod reading_names;
 mod renamed;
 mod site;
 mod site_folder;
+mod table;
 mod watch;
 mod words;
 mod workflow;

@@ -244,7 +244,7 @@ fn a_table_of_every_column_is_read_cell_by_cell() {
     let [first, second] = intake.runs.as_slice() else { panic!("{:?}", intake.runs) };
     assert_eq!((first.id.as_str(), first.environment.as_str(), first.campaign.as_str()), ("r1", "native", "two-rows"));
     assert_eq!((second.environment.as_str(), second.position), ("contai\"ner, two", Some(2)));
-    assert_eq!(second.status, Status::Failed("exit code 137".into()));
+    assert_eq!(second.status, Status::Failed("out of memory (exit code 137)".into()));
     assert_eq!(second.reading("ttft_ms_p99").unwrap().value, f64::INFINITY);
     assert!(second.reading("ttft_ms").unwrap().value.is_nan());
     assert_eq!(

@@ -107,6 +107,56 @@ fn of_telemetry_with_the_name_of_a_run_the_times_decide() {
     assert!(why.contains("the run of its name was made from 2026-11-20T23:44:08.111Z"), "{why}");
 }
 
+/// Issue 32: 33 files of telemetry of one owner were joined to no run.
+#[test]
+fn files_of_one_number_or_one_name_are_of_one_run() {
+    let folder = Folder::new("joins-number");
+    folder.put("in/01-chat.json", fixture("vllm-bench-serve/detailed.json"));
+    folder.put("in/02-rag.json", fixture("vllm-bench-serve/0.10.2/full.json"));
+    folder.put("in/01-telemetry.csv", fixture("telemetry-csv/elapsed.csv"));
+    folder.put("in/02-rag-power.csv", fixture("telemetry-csv/elapsed.csv"));
+    folder.put("in/03-telemetry.csv", fixture("telemetry-csv/elapsed.csv"));
+    for (name, cache) in [("01", "18.08"), ("02", "9.5")] {
+        let level = "INFO 03-01 10:01:38";
+        folder.put(
+            &format!("in/{name}-server.log"),
+            format!("{level} [x.py:1] Available KV cache memory: {cache} GiB\n"),
+        );
+    }
+    let intake = read(&folder);
+    assert_eq!(intake.runs.len(), 2);
+    for (main, cache, telemetry, rule) in [
+        ("in/01-chat.json", 18.08, "in/01-telemetry.csv", "it has the number of the result"),
+        ("in/02-rag.json", 9.5, "in/02-rag-power.csv", "it has the name of the result"),
+    ] {
+        let run = intake.runs.iter().find(|run| run.source.path == main).unwrap();
+        assert_eq!((run.value("kv_cache_gib"), run.telemetry.is_empty()), (Some(cache), false), "{main}");
+        let file = run.files.iter().find(|file| file.path == telemetry).unwrap();
+        assert_eq!(file.joined.as_deref(), Some(rule));
+    }
+    let third = intake.inputs.iter().find(|input| input.path == "in/03-telemetry.csv").unwrap();
+    assert!(third.not_joined.as_deref().unwrap().contains("its folder holds 2 runs"), "{third:?}");
+}
+
+/// Issue 32: a copy in another folder is one run, and equal figures are none.
+#[test]
+fn a_file_in_a_second_folder_is_counted_once_and_named() {
+    let folder = Folder::new("joins-copies");
+    let result = fixture("vllm-bench-serve/detailed.json");
+    folder.put("in/a/result.json", &result);
+    folder.put("in/b/copied.json", &result);
+    let row = |model: &str| format!("| {model} | 189.69 GiB | 356.79 B | ROCm | 99 | tg32 | 3.63 ± 0.00 |\n");
+    let head = "| model | size | params | backend | ngl | test | t/s |\n| --- | --- | --- | --- | --- | --- | --- |\n";
+    folder.put("in/c/m__rocm7.log", format!("{head}{}", row("glm4moe 355B.A32B Q4_K - Medium")));
+    folder.put("in/c/m__rocm7__hblt0.log", format!("{head}{}\n", row("glm4moe 355B.A32B Q4_K - Medium")));
+    let intake = read(&folder);
+    let paths: Vec<&str> = intake.runs.iter().map(|run| run.source.path.as_str()).collect();
+    assert_eq!(paths.len(), 3, "{paths:?}");
+    assert!(paths.contains(&"in/a/result.json") && !paths.contains(&"in/b/copied.json"), "{paths:?}");
+    let said = "in/b/copied.json is a copy of in/a/result.json and is not counted";
+    assert!(intake.warnings.iter().any(|line| line == said), "{:?}", intake.warnings);
+}
+
 #[test]
 fn a_sheet_of_settings_is_joined_to_no_run_of_another_model() {
     let folder = Folder::new("joins-sheet");

@@ -17,13 +17,14 @@ use crate::support::program::repository;
 const LINES_MOST: usize = 200;
 
 /// Pages of the manual that took in what is too long for the README, and are held to the program like it.
-const PAGES: [&str; 6] = [
+const PAGES: [&str; 7] = [
     "README.md",
     "docs/analyse-a-folder.md",
     "docs/compare-two-folders.md",
     "docs/collect.md",
     "docs/commands.md",
     "docs/site.md",
+    "docs/table.md",
 ];
 
 /// A text of the repository.

@@ -70,6 +70,12 @@ const USUAL: &[Case] = &[
     ("compare-history", &["compare", "nightly.csv", "--against", "history"], 0),
     ("history", &["history", "nightly.csv"], 0),
     ("history-none", &["history", "results"], 5),
+    ("table", &["table", "results", "--where", "environment=native,docker", "--format", "text"], 0),
+    ("table-group", &["table", "results", "--group", "environment", "--format", "text"], 0),
+    ("table-columns", &["table", "results", "--columns", "?"], 0),
+    ("table-csv", &["table", "noisy"], 0),
+    ("table-column-unknown", &["table", "results", "--columns", "ttft"], 2),
+    ("table-level-unknown", &["table", "results", "--where", "environment=nativ"], 2),
     // Looking into files.
     ("inspect-file", &["inspect", "other/runs.csv"], 0),
     ("inspect-folder", &["inspect", "results"], 0),

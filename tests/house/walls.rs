@@ -10,6 +10,7 @@ const WALLS: &[(&str, &[&str])] = &[
     ("crates/text", &["std::fs", "std::time", "println!"]),
     ("crates/model", &["std::fs", "std::time", "println!"]),
     ("crates/stats", &["std::fs", "std::time", "println!"]),
+    ("crates/design", &["std::fs", "std::time", "println!"]),
     ("crates/ingest", &["println!"]),
     ("crates/verdict", &["std::fs", "std::time", "println!"]),
     ("crates/frame", &["std::fs", "println!"]),

@@ -8,6 +8,7 @@ mod chunks;
 mod cluster;
 mod ranks;
 mod secrets;
+mod servers;
 mod verb;
 mod wire_corpus;
 mod wire_property;

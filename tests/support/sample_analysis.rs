@@ -115,6 +115,8 @@ fn runs(campaign: &str) -> Vec<RunReport> {
                         Vec::new()
                     },
                     extras: Vec::new(),
+                    settings: Default::default(),
+                    cell: String::new(),
                     setup: Setup {
                         model_id: Some(format!("example/{model}")),
                         machine: Some(format!("GB10 {HOSTILE}")),

@@ -30,6 +30,11 @@ const NOT_REGULAR: &str = "not a regular file";
 /// Files in which a person says what the results beside them mean. One that cannot be read ends an analysis.
 pub(super) const WRITTEN_FILES: [&str; 2] = ["labels.toml", "metrics.toml"];
 
+/// Names of folders of packages and caches.
+const OF_PROGRAMS: [&str; 5] = ["__pycache__", "node_modules", "site-packages", "dist-packages", "__MACOSX"];
+/// What lies in a virtual environment, in one of conda, and in a cache that says so.
+const SIGNS_OF_PROGRAMS: [&str; 3] = ["pyvenv.cfg", "conda-meta", "CACHEDIR.TAG"];
+
 /// Findings below the given paths.
 #[derive(Debug, Clone, Default)]
 pub struct Discovery {
@@ -37,6 +42,8 @@ pub struct Discovery {
     pub files: Vec<Found>,
     /// Unreadable paths.
     pub unread: Vec<Unread>,
+    /// Folders in which programs keep what is theirs, and no result can be. As people see them, with `/` at the end.
+    pub passed_over: Vec<String>,
 }
 
 /// One file.
@@ -97,7 +104,7 @@ impl Found {
 /// Lists the files below `paths`, each of which may be a folder or a file.
 ///
 /// Passes over hidden entries and folders that hold a site of this program. Also passes over the parts of a campaign that hold no
-/// measurements (interrupted runs, probes, prepared files).
+/// measurements (interrupted runs, probes, prepared files), and over virtual environments, packages and caches.
 ///
 /// # Errors
 /// When a path does not exist, or when all of them are empty.
@@ -135,28 +142,41 @@ pub fn discover(paths: &[PathBuf]) -> Result<Discovery, Error> {
     distinguish(&mut found.files);
     found.unread.sort_by(|a, b| a.path.cmp(&b.path));
     if found.files.is_empty() {
-        return Err(nothing(paths, &found.unread));
+        return Err(nothing(paths, &found));
     }
     Ok(found)
 }
 
 /// The sentence for an empty input.
-fn nothing(paths: &[PathBuf], unread: &[Unread]) -> Error {
+fn nothing(paths: &[PathBuf], found: &Discovery) -> Error {
     let named: Vec<String> = paths.iter().map(|path| format!("'{}'", shown(path))).collect();
     let error = Error::archive(format!("nothing to read in {}", named.join(", "))).hint(
         "give a folder with a table (runs.csv), a campaign (campaign.json and runs/), or result files of a benchmark \
          (see docs/archive.md)",
     );
-    match unread.first() {
-        Some(first) => error.detail(format!("{}: {}", first.path, first.reason)),
-        None => error,
+    match (found.unread.first(), found.passed_over.first()) {
+        (Some(first), _) => error.detail(format!("{}: {}", first.path, first.reason)),
+        (None, Some(first)) => error.detail(format!("{first} holds packages or a cache and is passed over")),
+        (None, None) => error,
     }
 }
 
 fn walk(path: &Path, root: &str, base: &str, found: &mut Discovery) {
     let walker = WalkDir::new(path).follow_links(false).follow_root_links(true).sort_by_file_name();
-    let wanted =
-        |entry: &DirEntry| entry.depth() == 0 || !(is_hidden(entry.file_name()) || is_site(entry) || is_aside(entry));
+    let mut of_programs = Vec::new();
+    let wanted = |entry: &DirEntry| {
+        if entry.depth() == 0 {
+            return true;
+        }
+        if is_hidden(entry.file_name()) || is_site(entry) || is_aside(entry) {
+            return false;
+        }
+        let is_clutter = is_of_programs(entry);
+        if is_clutter {
+            of_programs.push(format!("{}/", join(base, &below(entry.path(), path))));
+        }
+        !is_clutter
+    };
     for entry in walker.into_iter().filter_entry(wanted) {
         match entry {
             Ok(entry) => {
@@ -210,6 +230,7 @@ fn walk(path: &Path, root: &str, base: &str, found: &mut Discovery) {
             }
         }
     }
+    found.passed_over.extend(of_programs);
 }
 
 /// Whether a path is that of a file that a person writes about results. In the folder of a run of ours it is whatever a program left.
@@ -231,6 +252,14 @@ pub(super) fn is_site(entry: &DirEntry) -> bool {
     let Ok(file) = open_plain(&entry.path().join("data").join("analysis.json")) else { return false };
     file.take(MARKER_BYTES).read_to_end(&mut head).is_ok()
         && String::from_utf8_lossy(&head).contains("sparkbench.analysis/")
+}
+
+/// A virtual environment, packages or a cache. In a run of ours whatever lies there was kept on purpose.
+fn is_of_programs(entry: &DirEntry) -> bool {
+    entry.file_type().is_dir()
+        && (OF_PROGRAMS.iter().any(|name| entry.file_name() == *name)
+            || SIGNS_OF_PROGRAMS.iter().any(|sign| entry.path().join(sign).exists()))
+        && !is_of_run(entry.path())
 }
 
 /// Folders of a campaign that hold no complete run: what was interrupted would count as measured.
@@ -332,4 +361,39 @@ fn parts(path: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
         start += name.len() + 1;
         (folder, name)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sparkbench_testing::Folder;
+
+    /// Issue 32: a virtual environment below the folder gave 800 lines.
+    #[test]
+    fn environments_packages_and_caches_are_passed_over_and_named() {
+        let folder = Folder::new("discover-of-programs");
+        for path in [
+            "results/a.json",
+            "py/pyvenv.cfg",
+            "py/lib/notes.txt",
+            "node_modules/x/package.json",
+            "deep/__pycache__/a.pyc",
+            "cache/CACHEDIR.TAG",
+            "cache/b.json",
+            ".git/config",
+            // What a run of ours kept is its own.
+            "runs/r1/run.json",
+            "runs/r1/__pycache__/kept.json",
+        ] {
+            let path = folder.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "{}").unwrap();
+        }
+        let found = discover(&[folder.to_path_buf()]).unwrap();
+        let files: Vec<&str> = found.files.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(files, ["results/a.json", "runs/r1/__pycache__/kept.json", "runs/r1/run.json"]);
+        assert_eq!(found.passed_over, ["cache/", "deep/__pycache__/", "node_modules/", "py/"]);
+        // Whoever names such a folder means it.
+        assert_eq!(discover(&[folder.join("py")]).unwrap().files.len(), 2);
+    }
 }

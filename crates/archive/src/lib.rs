@@ -36,5 +36,5 @@ pub use progress::{Failure, Progress};
 pub use read::{HEAD_BYTES, Hashing, LINE_LIMIT, Line, Lines, WHOLE_LIMIT, hash};
 pub use recorded::{Recorded, check_recorded, odd_records};
 pub use retain::Retention;
-pub use write::write_atomic;
+pub use write::{write_atomic, write_atomic_by};
 pub use writer::{Extra, Session, Writer, read_campaign};

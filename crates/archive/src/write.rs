@@ -1,10 +1,10 @@
 //! Writes a file completely or not at all.
 //!
-//! In:  a path and bytes.  Out: the file, under its name only once every byte is on disk.
+//! In:  a path, and bytes or what writes them.  Out: the file, under its name only once every byte is on disk.
 //! Not here: what the bytes are.
 
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::Path;
 
 use super::disk::open_special;
@@ -16,6 +16,14 @@ use sparkbench_text::error::Error;
 /// # Errors
 /// When a folder or the file cannot be written. Nothing is left behind then.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    write_atomic_by(path, &mut |out| out.write_all(bytes))
+}
+
+/// Like [`write_atomic`], with the bytes that `fill` writes, for what is too long to be held.
+///
+/// # Errors
+/// Like [`write_atomic`], and when `fill` fails.
+pub fn write_atomic_by(path: &Path, fill: &mut dyn FnMut(&mut dyn io::Write) -> io::Result<()>) -> Result<(), Error> {
     let failed = |cause: io::Error| {
         Error::archive(format!("cannot write '{}'", shown(path)))
             .hint("check that the folder exists, is writable and its disk has free space")
@@ -25,7 +33,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let behind = fs::canonicalize(path).ok();
     let path = behind.as_deref().unwrap_or(path);
     if fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
-        return open_special(path).and_then(|mut file| file.write_all(bytes)).map_err(|cause| match cause.kind() {
+        return open_special(path).and_then(|mut file| fill(&mut file)).map_err(|cause| match cause.kind() {
             io::ErrorKind::NotConnected => failed(cause).hint("start what reads it first, or give the name of a file"),
             _ => failed(cause),
         });
@@ -40,7 +48,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     aside_name.push(format!(".{}.part", std::process::id()));
     let aside = folder.join(aside_name);
     let written = File::create(&aside)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+        .and_then(|mut file| fill(&mut file).and_then(|()| file.sync_all()))
         .and_then(|()| fs::rename(&aside, path));
     written.map_err(|cause| {
         // The first failure is the one to report. A leftover that cannot be removed either is hidden and harmless.
@@ -59,6 +67,10 @@ mod tests {
         let path = folder.join("deep").join("a.txt");
         write_atomic(&path, b"one").unwrap();
         write_atomic(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        // What stops in the middle leaves the older file as it is.
+        let stopped = write_atomic_by(&path, &mut |out| out.write_all(b"thr").and(Err(io::Error::other("gone"))));
+        assert!(stopped.unwrap_err().to_string().contains("gone"));
         assert_eq!(fs::read(&path).unwrap(), b"two");
         // A folder is in the place of the file: the write fails, the folder stays, no leftover beside it.
         let error = write_atomic(&folder.join("deep"), b"three").unwrap_err();

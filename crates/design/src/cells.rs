@@ -49,7 +49,7 @@ pub fn lay_out(campaign: &mut Campaign, runs: &mut [&mut Run], asked: Asked<'_>)
     let treatment = question.as_ref().map(|(name, ..)| name.clone());
     let parted = treatment.as_deref().map_or_else(
         || Parted { strata: table.names(), with: Vec::new(), meets: false },
-        |treatment| part(&table, treatment, asked.kept),
+        |treatment| within_models(&table, treatment, asked.kept),
     );
     campaign.asked = question.map(|(factor, taken, others)| AskedFactor { factor, taken, others });
     tell_confounded(&mut campaign.factors, treatment.as_deref(), &parted.with);
@@ -121,7 +121,7 @@ fn question(table: &Table, wanted: Option<&str>) -> Option<(String, Taken, Vec<S
     let is_known = |name: &str| table.columns.contains_key(name);
     let others = |taken: &str| -> Vec<String> {
         let own = treatments.iter().filter(|group| !group.iter().any(|name| name == taken));
-        own.filter_map(|group| group.first().cloned()).filter(|name| part(table, name, &[]).meets).collect()
+        own.filter_map(|group| group.first().cloned()).filter(|name| within_models(table, name, &[]).meets).collect()
     };
     if let Some(wanted) = wanted {
         return Some((wanted.to_owned(), Taken::Asked, others(wanted)))
@@ -129,7 +129,7 @@ fn question(table: &Table, wanted: Option<&str>) -> Option<(String, Taken, Vec<S
     }
     let meeting: Vec<(&Vec<String>, Parted)> = treatments
         .iter()
-        .filter_map(|group| Some((group, part(table, group.first()?, &[]))))
+        .filter_map(|group| Some((group, within_models(table, group.first()?, &[]))))
         .filter(|(_, parted)| parted.meets)
         .collect();
     let of_one_model = |(group, parted): &&(&Vec<String>, Parted)| {
@@ -140,6 +140,13 @@ fn question(table: &Table, wanted: Option<&str>) -> Option<(String, Taken, Vec<S
     let name = group.first()?.clone();
     let others = others(&name);
     Some((name, Taken::Default, others))
+}
+
+/// The runs parted for a treatment, within each model where levels meet there: what differs between two models is the model.
+fn within_models(table: &Table, treatment: &str, kept: &[&str]) -> Parted {
+    let with_models: Vec<&str> = kept.iter().copied().chain(["model"]).collect();
+    let within = part(table, treatment, &with_models);
+    if within.meets || treatment == "model" { within } else { part(table, treatment, kept) }
 }
 
 /// Notes at the factor that is compared what changes with it.

@@ -97,7 +97,13 @@ pub fn fill(run: &Run, named: &BTreeMap<&'static str, SettingOrigin>) -> RunSett
         if !is_setting(&name) || value.trim().is_empty() {
             continue;
         }
-        let name = Setting::find(&name).map_or(name, |setting| setting.name.to_owned());
+        let name = match name.as_str() {
+            // A load generator calls so the protocol that it speaks. Of an engine it is what computes.
+            "backend" if run.setup.tool.as_deref().is_some_and(|tool| !tool.starts_with("llama")) => {
+                "client_backend".to_owned()
+            }
+            _ => Setting::find(&name).map_or(name, |setting| setting.name.to_owned()),
+        };
         let value = SettingValue { value: value.trim().to_owned(), origin: SettingOrigin::Result };
         settings.entry(name).or_insert(value);
     }

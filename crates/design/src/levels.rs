@@ -50,14 +50,18 @@ pub(crate) fn lengths(values: &[String]) -> BTreeMap<String, String> {
     let mut levels = BTreeMap::new();
     let mut first: Option<(f64, &String)> = None;
     for (number, value) in numbers {
-        let near = |(least, _): &(f64, &String)| {
-            number == *least || *least > 0.0 && number - least <= (least * SHARE).max(TOKENS)
-        };
+        let near = |(least, _): &(f64, &String)| are_near(*least, number);
         let level = first.filter(near).unwrap_or((number, value));
         first = Some(level);
         levels.insert(value.clone(), shown(level.0));
     }
     levels
+}
+
+/// Whether two lengths may be of one level.
+pub(crate) fn are_near(a: f64, b: f64) -> bool {
+    let least = a.min(b);
+    a == b || least > 0.0 && (a - b).abs() <= (least * SHARE).max(TOKENS)
 }
 
 fn shown(number: f64) -> String {

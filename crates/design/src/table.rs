@@ -227,8 +227,36 @@ pub(crate) fn value(run: &Run, name: &str) -> Option<String> {
         // Without a known precision a name is the only thing that tells two runs apart.
         "model" if run.settings.contains_key("quantisation") => Some(stem(&said, run.setup.quantisation.as_deref())),
         "engine" => Some(path_labels::spelled(&said)),
+        "workload" => Some(kind_of_work(&said, run)),
         _ => Some(said),
     }
+}
+
+/// The words of a workload that no other setting says: `random-1024-128-c8` is `random` beside those lengths and that concurrency.
+fn kind_of_work(workload: &str, run: &Run) -> String {
+    let number = |name: &str| run.settings.get(name).and_then(|said| said.value.parse::<f64>().ok());
+    let near = |name: &str, value: f64| number(name).is_some_and(|said| levels::are_near(said, value));
+    let said = |word: &str| {
+        let digits = word.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+        let prefix = word.strip_suffix(digits).unwrap_or_default();
+        if word == "rinf" {
+            return run.settings.get("request_rate").is_some_and(|said| said.value == "unlimited");
+        }
+        let Ok(value) = digits.parse::<f64>() else { return false };
+        match prefix {
+            "" => near("isl", value) || near("osl", value),
+            "in" => near("isl", value),
+            "out" => near("osl", value),
+            "c" => number("concurrency") == Some(value),
+            "r" => number("request_rate") == Some(value),
+            "n" => number("requests") == Some(value),
+            "d" | "ctx" => number("depth") == Some(value),
+            // A test that is named after its lengths: `pp512`, `tg128`.
+            "pp" | "tg" => false,
+            name => number(name) == Some(value),
+        }
+    };
+    workload.split('-').filter(|word| !said(word)).collect::<Vec<_>>().join("-")
 }
 
 /// The model without its quantisation.

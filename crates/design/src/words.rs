@@ -8,57 +8,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use sparkbench_model::{Run, RunSettings, SettingOrigin, SettingValue};
 
 use super::counters;
-use super::levels::normal;
+use super::levels::{are_near, normal};
 
 /// The level of a name in which no word remains, beside names in which some do.
 pub(crate) const NO_WORD: &str = "none";
 
-/// Words before a number that name a setting.
-const PREFIXES: &[&str] = &[
-    "c",
-    "cc",
-    "conc",
-    "concurrency",
-    "users",
-    "bs",
-    "b",
-    "batch",
-    "isl",
-    "in",
-    "i",
-    "input",
-    "prompt",
-    "osl",
-    "out",
-    "o",
-    "output",
-    "d",
-    "depth",
-    "ctx",
-    "context",
-    "tp",
-    "pp",
-    "dp",
-    "ep",
-    "qps",
-    "rps",
-    "rate",
-    "n",
-    "np",
-    "req",
-    "requests",
-    "p",
-    "tg",
-    "gen",
-    "util",
-    "mem",
-    "fa",
-    "ub",
-    "nb",
-    "ngl",
+/// Words before a number, and the settings that they name.
+const PREFIXES: &[(&[&str], &[&str])] = &[
+    (&["c", "cc", "conc", "concurrency", "users", "bs", "b", "batch", "parallel", "np"], &["concurrency", "parallel"]),
+    (&["isl", "in", "i", "input", "prompt", "p", "pp"], &["isl", "parallel"]),
+    (&["osl", "out", "o", "output", "tg", "gen"], &["osl"]),
+    (&["d", "depth", "ctx", "context", "longctx"], &["depth", "max_model_len"]),
+    (&["qps", "rps", "rate", "r"], &["request_rate"]),
+    (&["n", "req", "requests", "prompts"], &["requests"]),
+    (&["tp", "dp", "ep"], &["parallel", "tensor_parallel_size"]),
+    (&["util", "mem", "gmu", "memutil"], &["memory_utilisation"]),
+    (&["ub"], &["n_ubatch"]),
+    (&["nb"], &["n_batch"]),
+    (&["fa"], &["fa", "flash_attn"]),
 ];
+
 /// From this number on, a word with any letters before a known number means that setting.
 const TELLING: f64 = 100.0;
+/// Stands in a shape for the number that is looked at.
+type Shape = (Vec<Option<String>>, usize);
 /// Larger bare numbers are no counters.
 const COUNTER_BELOW: u32 = 100;
 /// Fewest letters and digits of a word that may be a part of another name without its separators: `llama32` of `Llama-3.2`.
@@ -71,8 +44,8 @@ pub type Placed<'r, 'p> = (&'r mut Run, &'p str);
 pub fn words(runs: &mut [Placed<'_, '_>]) {
     let scopes: [(&str, fn(&str) -> Vec<&str>); 2] = [("folder", folders), ("file", file)];
     for (scope, parts) in scopes {
-        let mut all: Vec<Vec<String>> = runs.iter().map(|(run, path)| own_words(&run.settings, parts(path))).collect();
-        without_counters(&mut all);
+        let mut all: Vec<Vec<String>> = runs.iter().map(|(run, path)| own_words(run, parts(path))).collect();
+        without_numbers(&mut all, &|row| runs.get(row).map(|(run, _)| &run.settings));
         let common: BTreeSet<String> = all
             .iter()
             .map(|words| words.iter().cloned().collect::<BTreeSet<String>>())
@@ -111,8 +84,8 @@ fn file(path: &str) -> Vec<&str> {
 }
 
 /// Words of parts of a path that neither a setting of the run says nor anything counts.
-fn own_words(settings: &RunSettings, parts: Vec<&str>) -> Vec<String> {
-    let known = Known::of(settings);
+fn own_words(run: &Run, parts: Vec<&str>) -> Vec<String> {
+    let known = Known::of(run);
     parts.into_iter().flat_map(|part| known.without(counters::without(split(part)))).collect()
 }
 
@@ -137,59 +110,90 @@ fn split(text: &str) -> Vec<String> {
 }
 
 /// What the settings of one run say.
-struct Known {
+struct Known<'a> {
+    settings: &'a RunSettings,
     words: BTreeSet<String>,
-    numbers: Vec<f64>,
     /// Values without separators.
     squashed: Vec<String>,
 }
 
-impl Known {
-    fn of(settings: &RunSettings) -> Self {
-        let mut known = Self { words: BTreeSet::new(), numbers: Vec::new(), squashed: Vec::new() };
-        for (name, setting) in settings.iter().filter(|(name, _)| !["folder", "file"].contains(&name.as_str())) {
-            let words = split(&setting.value);
+impl<'a> Known<'a> {
+    fn of(run: &'a Run) -> Self {
+        let mut known = Self { settings: &run.settings, words: BTreeSet::new(), squashed: Vec::new() };
+        let ids = [&run.setup.model_id, &run.setup.model_served].into_iter().flatten().map(String::as_str);
+        let values = run.settings.iter().filter(|(name, _)| !["folder", "file"].contains(&name.as_str()));
+        for value in values.map(|(_, setting)| setting.value.as_str()).chain(ids) {
+            let words = split(value);
             known.squashed.push(words.concat().replace('.', ""));
-            known.words.extend(words);
-            known.words.insert(normal(&setting.value));
-            known.numbers.extend(setting.value.parse::<f64>().ok());
-            if name == "request_rate" && setting.value == "unlimited" {
-                known.words.extend(["inf", "infqps", "infrps"].map(str::to_owned));
-            }
+            // A bare number is known only where every run agrees what it means.
+            known.words.extend(words.into_iter().filter(|word| word.parse::<f64>().is_err()));
+            known.words.insert(normal(value));
         }
+        if run.settings.get("request_rate").is_some_and(|rate| rate.value == "unlimited") {
+            known.words.extend(["inf", "infqps", "infrps"].map(str::to_owned));
+        }
+        known.words.retain(|word| word.parse::<f64>().is_err());
         known
     }
 
-    /// Words that are not known. A prefix goes with the known number behind it.
+    /// Words that are not known. A prefix and the number behind it are one word, and so are a known word and a version behind it of which
+    /// nothing is known: `rocm 7 2 3` beside `rocm 6 4 4`.
     fn without(&self, words: Vec<String>) -> Vec<String> {
+        let is_number = |word: &str| word.parse::<f64>().is_ok();
         let mut kept: Vec<String> = Vec::new();
-        for word in words {
-            if !self.says(&word) {
-                kept.push(word);
-            } else if word.parse::<f64>().is_ok() && kept.last().is_some_and(|last| PREFIXES.contains(&last.as_str())) {
-                kept.pop();
+        let mut at = 0;
+        while let Some(word) = words.get(at) {
+            let next = words.get(at + 1).filter(|next| is_number(next));
+            if let Some(number) = next.filter(|_| !is_number(word)) {
+                let together = format!("{word}{number}");
+                if self.says_prefixed(&together) || self.words.contains(&together) {
+                    at += 2;
+                    continue;
+                }
+                if self.says(word) && words.get(at + 2).is_some_and(|after| is_number(after)) {
+                    kept.push(word.clone());
+                    at += 1;
+                    continue;
+                }
             }
+            if !self.says(word) {
+                kept.push(word.clone());
+            }
+            at += 1;
         }
         kept
     }
 
     fn says(&self, word: &str) -> bool {
+        if word.parse::<f64>().is_ok() {
+            return false;
+        }
         self.words.contains(word)
             || self.words.contains(&normal(word))
-            || self.says_number(word)
-            || word.split_once('x').is_some_and(|(a, b)| self.says_number(a) && self.says_number(b))
+            || self.says_prefixed(word)
+            || word.split_once('x').is_some_and(|(a, b)| self.has_number(a, None) && self.has_number(b, None))
             || self.is_part(word)
     }
 
-    /// A known number, alone or behind letters that name a setting.
-    fn says_number(&self, word: &str) -> bool {
+    /// A number behind letters that name a setting of that value, or a large known number behind any.
+    fn says_prefixed(&self, word: &str) -> bool {
         let digits = word.trim_start_matches(|c: char| c.is_ascii_alphabetic());
         let prefix = word.strip_suffix(digits).unwrap_or_default();
-        let (digits, thousands) = digits.strip_suffix('k').map_or((digits, 1.0), |digits| (digits, 1024.0));
-        let Ok(number) = digits.parse::<f64>() else { return false };
-        let number = number * thousands;
-        let is_known = self.numbers.iter().any(|known| *known == number);
-        is_known && (prefix.is_empty() || PREFIXES.contains(&prefix) || number >= TELLING)
+        let named = PREFIXES.iter().find(|(prefixes, _)| prefixes.contains(&prefix)).map(|(_, names)| *names);
+        named.is_some_and(|names| self.has_number(digits, Some(names)))
+            || self.has_number(digits, Some(&[prefix]))
+            || (number_of(digits).is_some_and(|number| number >= TELLING) && self.has_number(digits, None))
+    }
+
+    /// Whether a setting has this number: one of those, where any are named.
+    fn has_number(&self, digits: &str, names: Option<&[&str]>) -> bool {
+        let Some(number) = number_of(digits) else { return false };
+        self.settings.iter().filter(|(name, _)| names.is_none_or(|names| names.contains(&name.as_str()))).any(
+            |(name, setting)| {
+                let near = ["isl", "osl"].contains(&name.as_str());
+                setting.value.parse::<f64>().is_ok_and(|known| known == number || near && are_near(known, number))
+            },
+        )
     }
 
     fn is_part(&self, word: &str) -> bool {
@@ -198,38 +202,51 @@ impl Known {
     }
 }
 
-/// Takes away bare numbers that count up without a gap among names that are alike otherwise.
-fn without_counters(all: &mut [Vec<String>]) {
-    let number = |word: &String| {
-        word.bytes()
-            .all(|byte| byte.is_ascii_digit())
-            .then(|| word.parse::<u32>().ok())
-            .flatten()
-            .filter(|n| *n < COUNTER_BELOW)
-    };
-    type Shape = (Vec<Option<String>>, usize);
+/// `4096`, `0.25`, `32k`.
+fn number_of(digits: &str) -> Option<f64> {
+    let (digits, thousands) = digits.strip_suffix('k').map_or((digits, 1.0), |digits| (digits, 1024.0));
+    digits.parse::<f64>().ok().map(|number| number * thousands)
+}
+
+/// Takes away bare numbers, among names that are alike otherwise, that one setting says in all of them, or that count up without a gap.
+fn without_numbers<'r>(all: &mut [Vec<String>], settings: &dyn Fn(usize) -> Option<&'r RunSettings>) {
+    let number = |word: &String| word.parse::<f64>().ok();
     let shape = |words: &[String], place: usize| -> Shape {
         (words.iter().enumerate().map(|(at, word)| (at != place).then(|| word.clone())).collect(), place)
     };
-    let mut seen: BTreeMap<Shape, BTreeSet<u32>> = BTreeMap::new();
-    for words in all.iter() {
-        for (place, found) in words.iter().enumerate().filter_map(|(place, word)| Some((place, number(word)?))) {
-            seen.entry(shape(words, place)).or_default().insert(found);
+    let mut seen: BTreeMap<Shape, Vec<(usize, String)>> = BTreeMap::new();
+    for (row, words) in all.iter().enumerate() {
+        for (place, word) in words.iter().enumerate().filter(|(_, word)| number(word).is_some()) {
+            seen.entry(shape(words, place)).or_default().push((row, word.clone()));
         }
     }
-    let counts = |numbers: &BTreeSet<u32>| {
+    let is_said = |found: &[(usize, String)]| {
+        let names: BTreeSet<&String> =
+            found.iter().filter_map(|(row, _)| settings(*row)).flat_map(|own| own.keys()).collect();
+        names.into_iter().any(|name| {
+            found.iter().all(|(row, word)| {
+                let said = settings(*row).and_then(|own| own.get(name)).and_then(|said| said.value.parse::<f64>().ok());
+                said.is_some() && said == number(word)
+            })
+        })
+    };
+    let counts = |found: &[(usize, String)]| {
+        let numbers: Option<BTreeSet<u32>> =
+            found.iter().map(|(_, word)| word.parse::<u32>().ok().filter(|number| *number < COUNTER_BELOW)).collect();
+        let Some(numbers) = numbers else { return false };
         let (Some(first), Some(last)) = (numbers.first(), numbers.last()) else { return false };
         numbers.len() > 1 && (last - first) as usize + 1 == numbers.len()
     };
+    let gone: BTreeSet<Shape> =
+        seen.into_iter().filter(|(_, found)| is_said(found) || counts(found)).map(|(shape, _)| shape).collect();
     for words in all.iter_mut() {
-        let gone: BTreeSet<usize> = (0..words.len())
-            .filter(|place| words.get(*place).and_then(number).is_some())
-            .filter(|place| seen.get(&shape(words, *place)).is_some_and(counts))
+        let places: BTreeSet<usize> = (0..words.len())
+            .filter(|place| words.get(*place).and_then(number).is_some() && gone.contains(&shape(words, *place)))
             .collect();
         let mut place = 0;
         words.retain(|_| {
             place += 1;
-            !gone.contains(&(place - 1))
+            !places.contains(&(place - 1))
         });
     }
 }

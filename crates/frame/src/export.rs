@@ -164,7 +164,7 @@ fn described<'a>(names: impl Iterator<Item = &'a str>) -> String {
     as_json(names.filter_map(|name| Some((name, meaning(name)?))))
 }
 
-fn as_json<'a>(columns: impl Iterator<Item = (&'a str, Meaning)>) -> String {
+pub(super) fn as_json<'a>(columns: impl Iterator<Item = (&'a str, Meaning)>) -> String {
     let described: serde_json::Map<String, serde_json::Value> = columns
         .map(|(name, meaning)| {
             let Meaning { kind, unit, direction, about } = meaning;

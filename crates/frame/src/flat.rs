@@ -26,13 +26,27 @@ pub(super) struct Flat {
 
 /// One cell.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Cell {
+pub enum Cell {
     /// Absent.
     Empty,
     Text(String),
     Number(f64),
     /// True or false.
     Flag(bool),
+}
+
+impl Cell {
+    /// As tables write it: every digit of a number and none that is needless. Empty where it is absent.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Empty => String::new(),
+            Self::Text(text) => text.clone(),
+            Self::Flag(flag) => flag.to_string(),
+            // Far from one, the plain form is hundreds of digits long.
+            Self::Number(value) if *value == 0.0 || (1e-5..1e15).contains(&value.abs()) => value.to_string(),
+            Self::Number(value) => format!("{value:?}"),
+        }
+    }
 }
 
 /// Fields that are lists of things with fields of their own, or a map of them: they stay in `analysis.json`.
@@ -192,6 +206,14 @@ impl Flat {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_number_is_written_with_the_digits_that_it_needs() {
+        for (value, text) in [(8.0, "8"), (0.1, "0.1"), (-2.5, "-2.5"), (1e-7, "1e-7"), (1e300, "1e300"), (0.0, "0")] {
+            assert_eq!(Cell::Number(value).text(), text);
+        }
+        assert_eq!((Cell::Empty.text(), Cell::Text("a".into()).text()), (String::new(), "a".to_owned()));
+    }
 
     #[test]
     fn nested_fields_have_their_path_and_metrics_stand_last() {

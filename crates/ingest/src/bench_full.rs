@@ -8,6 +8,7 @@
 //! prefill too and is the output throughput at concurrency one. Seen: files of early 2026.
 
 use super::at::At;
+use super::serving::warm_up;
 use super::sheet::{self, ExtraOf, Sheet};
 use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json};
 use sparkbench_model::Status;
@@ -64,7 +65,11 @@ impl Format for BenchFull {
         let mut parsed = Parsed::default();
         let mut partials = Vec::new();
         for result in results.items()?.take(sheet::RUNS) {
-            partials.push(cell(file, &root, &result, &mut parsed));
+            match warm_up::note(&result) {
+                Some(note) if !parsed.notes.contains(&note) => parsed.notes.push(note),
+                Some(_) => {}
+                None => partials.push(cell(file, &root, &result, &mut parsed)),
+            }
         }
         let found = partials.len();
         sheet::records(partials, &mut parsed);

@@ -6,6 +6,7 @@
 //! A point without samples is a run in which all requests failed, whatever zeros are in it. Seen: schema 1.0.
 
 use super::at::At;
+use super::serving::warm_up;
 use super::sheet::{self, Scale, Sheet};
 use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json};
 use sparkbench_model::Status;
@@ -69,7 +70,11 @@ impl Format for DgxSparkBench {
             }
             let Some(points) = line.get("points") else { continue };
             for point in points.items()?.take(sheet::RUNS - partials.len()) {
-                partials.push(run(file, &root, &line, &point, measured, &mut parsed));
+                match warm_up::note(&point) {
+                    Some(note) if !parsed.notes.contains(&note) => parsed.notes.push(note),
+                    Some(_) => {}
+                    None => partials.push(run(file, &root, &line, &point, measured, &mut parsed)),
+                }
             }
         }
         sheet::records(partials, &mut parsed);

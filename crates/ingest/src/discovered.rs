@@ -21,9 +21,18 @@ use sparkbench_archive::{Discovery, Found, HEAD_BYTES, Hashing, shown};
 use sparkbench_model::Setup;
 use sparkbench_text::error::Error;
 
-/// Looks at every file, in parallel. The results are in the order of the files.
-pub(super) fn look_at_all(found: &Discovery, places: &Places) -> Vec<Look> {
-    found.files.par_iter().enumerate().map(|(number, file)| look_at(file, places.reader(number))).collect()
+/// Looks at every file, in parallel. The results are in the order of the files. `without_gaps`: as in [`super::Options`].
+pub(super) fn look_at_all(found: &Discovery, places: &Places, without_gaps: bool) -> Vec<Look> {
+    let look = |(number, file)| {
+        let mut look = look_at(file, places.reader(number));
+        for record in look.outcome.iter_mut().flat_map(|parsed| &mut parsed.records) {
+            if let (Record::Run(partial), true) = (record, without_gaps) {
+                partial.series.retain(|series| series.metric != GAPS);
+            }
+        }
+        look
+    };
+    found.files.par_iter().enumerate().map(look).collect()
 }
 
 /// Looks at one file, by its reader.
@@ -103,7 +112,7 @@ fn summary(path: &str, bytes: u64, input: impl BufRead, test: Option<&str>) -> L
     Look { format: Some(LoadSummary.name()), sha256: reader.finish().ok().map(|(hash, _)| hash), outcome }
 }
 
-/// Beginning of the metrics of gaps.
+/// The metric of gaps, and beginning of the others of them.
 const GAPS: &str = "itl_ms";
 
 /// Hashes a file and takes nothing from it.

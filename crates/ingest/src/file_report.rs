@@ -19,6 +19,52 @@ const SHOWN: usize = 5;
 /// Files named in a line on several. The rest is counted.
 const NAMED: usize = 3;
 
+/// One line for all inputs that were left out for one kind of reason, for a terminal. Twenty thousand unknown files have one cause.
+pub fn left_out(inputs: &[Input]) -> Vec<String> {
+    let mut kinds: Vec<(String, &str, Vec<&str>)> = Vec::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    for input in inputs.iter().filter(|input| input.skipped) {
+        let why = input.reason.as_deref().unwrap_or("left out");
+        let kind = kind_of(why);
+        let place = *places.entry(kind.clone()).or_insert(kinds.len());
+        match kinds.get_mut(place) {
+            Some((.., paths)) => paths.push(&input.path),
+            None => kinds.push((kind, why, vec![&input.path])),
+        }
+    }
+    let line = |(_, why, paths): (String, &str, Vec<&str>)| match paths.as_slice() {
+        [path] => format!("{path}: {why}"),
+        _ => format!("{} are left out for one kind of reason. Of the first: {why}", several(&paths)),
+    };
+    kinds.into_iter().map(line).collect()
+}
+
+/// `3 files (a, b, c)`, or the first ones of more.
+fn several(paths: &[&str]) -> String {
+    let named = paths.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    let more = if paths.len() > NAMED { ", ..." } else { "" };
+    format!("{} files ({named}{more})", paths.len())
+}
+
+/// What several reasons have in common: their words up to the first comma, without figures and without what they quote.
+fn kind_of(why: &str) -> String {
+    let mut kind = String::with_capacity(why.len());
+    let (mut quote, mut before) = (None, ' ');
+    for letter in why.chars() {
+        match (quote, letter) {
+            (Some(open), _) if open == letter => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') if !before.is_alphanumeric() => quote = Some(letter),
+            (None, ',') => break,
+            (None, '0'..='9') if kind.ends_with('#') => {}
+            (None, '0'..='9') => kind.push('#'),
+            (None, _) => kind.push(letter),
+        }
+        before = letter;
+    }
+    kind
+}
+
 struct Entry {
     path: String,
     /// Its bytes in base64, where the path does not spell them.
@@ -31,6 +77,10 @@ struct Entry {
     notes: Vec<String>,
     not_joined: Option<String>,
     altered: Option<Altered>,
+    /// What changes the meaning of its figures.
+    warned: Option<String>,
+    /// File in another folder whose runs it repeats.
+    copy_of: Option<String>,
     /// Whether it is a snapshot of the machine, which needs no warning.
     look: bool,
 }
@@ -64,6 +114,8 @@ impl FileReport {
                 notes: Vec::new(),
                 not_joined: None,
                 altered: None,
+                warned: None,
+                copy_of: None,
                 look: false,
             })
             .collect();
@@ -82,7 +134,16 @@ impl FileReport {
                 altered: None,
             })
             .collect();
-        Self { entries, unread, refused: Vec::new(), warnings: Vec::new() }
+        let passed: Vec<&str> = found.passed_over.iter().map(String::as_str).collect();
+        let warnings = match passed.as_slice() {
+            [] => Vec::new(),
+            [one] => vec![format!("{one} is passed over: it holds packages or a cache, and no results")],
+            _ => vec![format!(
+                "{} are passed over: they hold packages or caches, and no results",
+                several(&passed).replacen("files", "folders", 1)
+            )],
+        };
+        Self { entries, unread, refused: Vec::new(), warnings }
     }
 
     /// Something of the file is left out.
@@ -110,6 +171,13 @@ impl FileReport {
     /// Something that changes the meaning of the figures. It is shown before the verdicts.
     pub(super) fn warn(&mut self, line: String) {
         self.warnings.push(line);
+    }
+
+    /// The same of one file. Of one kind there is one line.
+    pub(super) fn warn_of(&mut self, number: usize, what: &str) {
+        if let Some(entry) = self.entries.get_mut(number) {
+            entry.warned.get_or_insert_with(|| what.to_owned());
+        }
     }
 
     /// Parts of the archive of a campaign that its owner gave up as lost. It is shown before the verdicts: runs that were made again in their
@@ -142,26 +210,55 @@ impl FileReport {
         }
     }
 
-    /// Everything of [`FileReport::warn`], in order, then what was joined to no run: a line for each reason.
+    /// Everything of [`FileReport::warn`], in order, then copies of runs in other folders and what was joined to no run: a line for each reason.
     pub(super) fn warnings(&self) -> Vec<String> {
         let mut lines = self.warnings.clone();
-        let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for entry in self.entries.iter().filter(|entry| !entry.look) {
-            if let Some(why) = &entry.not_joined {
-                reasons.entry(why).or_default().push(&entry.path);
+        let copies = self.entries.iter().filter_map(|entry| Some((entry.path.as_str(), entry.copy_of.as_deref()?)));
+        let copies: Vec<(&str, &str)> = copies.collect();
+        match copies.as_slice() {
+            [] => {}
+            [(copy, of)] => lines.push(format!("{copy} is a copy of {of} and is not counted")),
+            [(copy, of), ..] => {
+                let paths: Vec<&str> = copies.iter().map(|(copy, _)| *copy).collect();
+                lines.push(format!(
+                    "{} are copies of files in other folders and are not counted. The first, {copy}, is a copy of {of}",
+                    several(&paths)
+                ));
             }
         }
-        lines.extend(reasons.into_iter().map(|(why, paths)| {
-            let named = paths.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
-            match paths.len() {
-                1 => format!("{named} was read and joined to no run: {why}"),
-                many => {
-                    let more = if many > NAMED { ", ..." } else { "" };
-                    format!("{many} files ({named}{more}) were read and joined to no run: {why}")
-                }
+        lines.extend(self.by_kind(|entry| entry.warned.as_deref()).into_iter().map(|(what, paths)| {
+            match paths.as_slice() {
+                [path] => format!("{path}: {what}"),
+                _ => format!("{}: the first {what}", several(&paths)),
             }
         }));
+        let unjoined = self.by_kind(|entry| entry.not_joined.as_deref().filter(|_| !entry.look));
+        lines.extend(unjoined.into_iter().map(|(why, paths)| match paths.as_slice() {
+            [path] => format!("{path} was read and joined to no run: {why}"),
+            _ => format!("{} were read and joined to no run: {why}", several(&paths)),
+        }));
         lines
+    }
+
+    /// What is said of files, with the files, where it differs only in figures and names.
+    fn by_kind<'e>(&'e self, said: impl Fn(&'e Entry) -> Option<&'e str>) -> Vec<(&'e str, Vec<&'e str>)> {
+        let mut kinds: BTreeMap<String, (&str, Vec<&str>)> = BTreeMap::new();
+        for (entry, what) in self.entries.iter().filter_map(|entry| Some((entry, said(entry)?))) {
+            kinds.entry(kind_of(what)).or_insert_with(|| (what, Vec::new())).1.push(&entry.path);
+        }
+        kinds.into_values().collect()
+    }
+
+    /// The runs of a file are those of another one in another folder.
+    pub(super) fn copied(&mut self, number: usize, of: &str) {
+        if let Some(entry) = self.entries.get_mut(number) {
+            entry.copy_of.get_or_insert_with(|| of.to_owned());
+        }
+    }
+
+    /// Hash of the bytes of a file.
+    pub(super) fn sha256(&self, number: usize) -> Option<&str> {
+        self.entries.get(number)?.sha256.as_deref()
     }
 
     /// The file was read, describes runs, and belongs to none of the known ones.
@@ -250,5 +347,47 @@ impl FileReport {
         }));
         inputs.sort_by(|a, b| a.path.cmp(&b.path));
         inputs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn input(path: &str, reason: &str) -> Input {
+        Input {
+            path: path.to_owned(),
+            name_bytes: None,
+            format: None,
+            sha256: None,
+            runs: 0,
+            skipped: true,
+            reason: Some(reason.to_owned()),
+            not_joined: None,
+            altered: None,
+        }
+    }
+
+    /// Issue 32: 20,000 unknown files gave 20,000 lines.
+    #[test]
+    fn inputs_that_are_left_out_for_one_kind_of_reason_are_one_line_with_a_count() {
+        let unknown =
+            |path: &str| input(path, &format!("no known format has the keys of '{path}': it starts with 'x'"));
+        let many: Vec<Input> = (0..20_000).map(|n| unknown(&format!("f{n:05}.json"))).collect();
+        let lines = left_out(&many);
+        assert_eq!(lines.len(), 1);
+        assert!(
+            lines[0].starts_with("20000 files (f00000.json, f00001.json, f00002.json, ...) are left out"),
+            "{lines:?}"
+        );
+        assert!(lines[0].ends_with("no known format has the keys of 'f00000.json': it starts with 'x'"), "{lines:?}");
+        let two =
+            left_out(&[input("a", "a row is left out where: line 4"), input("b", "a row is left out where: line 51")]);
+        assert_eq!(
+            two,
+            ["2 files (a, b) are left out for one kind of reason. Of the first: a row is left out where: line 4"]
+        );
+        assert_eq!(left_out(&[unknown("a"), input("b", "cut")]).len(), 2);
+        assert_eq!(left_out(&[unknown("a")]), ["a: no known format has the keys of 'a': it starts with 'x'"]);
     }
 }

@@ -9,7 +9,7 @@
 use super::at::At;
 use super::json;
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
-use sparkbench_model::{Instant, Setup, Status};
+use sparkbench_model::{Instant, LooseStart, Setup, Status};
 use sparkbench_text::error::Error;
 
 /// See the module.
@@ -59,7 +59,13 @@ impl Format for FlatMetadata {
             None => None,
         };
         partial.id = file.name().strip_suffix(ENDING).map(str::to_owned);
-        partial.started = stamp(file.name()).or(inside);
+        match stamp(file.name()) {
+            Some(at) => {
+                partial.started = Some(at);
+                partial.course.loose_start = Some((at, LooseStart::Name));
+            }
+            None => partial.started_somewhere(inside),
+        }
         partial.ended = inside.filter(|end| partial.started.is_some_and(|start| *end > start));
         Ok(Parsed { records: vec![Record::Run(Box::new(partial))], ..Parsed::default() })
     }

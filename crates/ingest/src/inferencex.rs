@@ -167,8 +167,9 @@ fn labels(root: &At<'_>, sheet: &mut Sheet<'_, '_>) {
     // The date is that of writing, in the clock of the client. The run began its duration earlier.
     let ended = text("date").and_then(|date| Instant::parse(&date.replace('-', "_")));
     sheet.partial.ended = ended;
-    sheet.partial.started =
-        ended.zip(count("duration")).map(|(ended, seconds)| Instant(ended.0.saturating_sub((seconds * 1000.0) as i64)));
+    let lasted = count("duration");
+    let started = ended.zip(lasted).map(|(at, seconds)| Instant(at.0.saturating_sub((seconds * 1000.0) as i64)));
+    sheet.partial.started_somewhere(started);
 }
 
 #[cfg(test)]

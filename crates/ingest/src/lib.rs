@@ -92,6 +92,7 @@ use given::Given;
 pub use ask::Ask;
 pub use facts::parse_facts;
 pub use figure::Figure;
+pub use file_report::left_out;
 pub use format::{About, Format, List, Look, Parsed};
 pub use formats::FORMATS;
 pub use intake::Intake;
@@ -119,7 +120,7 @@ pub use sparkbench_text::slug::slug;
 pub fn all(found: &Discovery, options: &Options) -> Result<Intake, Error> {
     let given = Given::read(options)?;
     let places = places::places(found, places::reports_of);
-    let looks = discovered::look_at_all(found, &places);
+    let looks = discovered::look_at_all(found, &places, options.without_gaps);
     assemble::assemble(found, looks, &places, given, options)
 }
 

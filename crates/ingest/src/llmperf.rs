@@ -8,6 +8,7 @@
 //! Seen: files of 2024, whose `version` is `2023-08-31`.
 
 use super::at::At;
+use super::serving::warm_up;
 use super::sheet::{self, Scale, Sheet};
 use super::{About, Format, Head, Parsed, PartialRun, SourceFile, json};
 use sparkbench_model::Instant;
@@ -84,14 +85,18 @@ impl Format for LlmPerf {
         let root = At::root(&node);
         let mut parsed = Parsed::default();
         let mut partials: Vec<PartialRun> = Vec::new();
-        if is_summary(&root) {
-            partials.push(run(file, &root, &mut parsed));
-        } else {
-            for (_, inner) in root.entries()?.filter(|(_, inner)| is_summary(inner)).take(sheet::RUNS) {
-                partials.push(run(file, &inner, &mut parsed));
+        let summaries: Vec<At<'_>> = match is_summary(&root) {
+            true => vec![root],
+            false => root.entries()?.map(|(_, inner)| inner).filter(is_summary).take(sheet::RUNS).collect(),
+        };
+        for summary in &summaries {
+            match warm_up::note(summary) {
+                Some(note) if !parsed.notes.contains(&note) => parsed.notes.push(note),
+                Some(_) => {}
+                None => partials.push(run(file, summary, &mut parsed)),
             }
         }
-        if partials.is_empty() {
+        if summaries.is_empty() {
             return Err(Error::archive("it holds no summary of a run"));
         }
         sheet::records(partials, &mut parsed);
@@ -217,6 +222,13 @@ mod tests {
             read(&format!("{{\"1\": {SUMMARY}, \"2\": {}}}", SUMMARY.replace("requests\": 5,", "requests\": 8,")));
         let cells: Vec<_> = partials.iter().map(|partial| partial.workload.as_deref()).collect();
         assert_eq!(cells, [Some("550-150-c5"), Some("550-150-c8")]);
+    }
+
+    #[test]
+    fn a_summary_whose_metadata_calls_it_a_warm_up_is_no_run() {
+        let (partials, parsed) =
+            read(&format!("{{\"1\": {SUMMARY}, \"2\": {}}}", SUMMARY.replacen('{', "{\"type\": \"warmup\", ", 1)));
+        assert_eq!((partials.len(), parsed.notes), (1, vec![warm_up::said_by("type")]));
     }
 
     #[test]

@@ -22,8 +22,12 @@ pub struct Options {
     pub compare_by: Option<String>,
     /// Whether words of folders are compared, where folders differ in any.
     pub arms_by_folder: bool,
+    /// Whether each folder with results is a campaign of its own, as where folders are days.
+    pub campaign_per_folder: bool,
     /// The runs that are asked about: all conditions must hold.
     pub keep: Vec<Keep>,
+    /// Whether gaps between tokens are dropped as soon as a file is read: a run has as many as tokens, and they are most of what it holds.
+    pub without_gaps: bool,
     /// What an analysis makes of the figures that were read. Expressions of metrics may name those too. Without it they name what was read.
     pub derive: Option<Derive>,
 }

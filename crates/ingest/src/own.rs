@@ -232,7 +232,7 @@ fn run(file: &SourceFile<'_>, wire: RunWire) -> Result<PartialRun, Error> {
         status: wire.failure.map(Status::Failed).or_else(|| status(wire.exit_code)),
         readings,
         extras,
-        course: Course { gates: wire.gates, watched: wire.watched, requests: Vec::new(), nodes: nodes(wire.nodes) },
+        course: Course { gates: wire.gates, watched: wire.watched, nodes: nodes(wire.nodes), ..Course::default() },
         setup: Setup {
             model_id: asked.model_id,
             model_served: seen.model_id,

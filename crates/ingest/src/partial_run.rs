@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use sparkbench_model::{Course, Extra, Reading, Sample, Series, SettingOrigin, Setup, Status};
+use sparkbench_model::{Course, Extra, Instant, LooseStart, Reading, Sample, Series, SettingOrigin, Setup, Status};
 
 /// Facts about the server from its log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,10 +62,10 @@ pub struct PartialRun {
     pub block: Option<u32>,
     /// Place in the order of execution.
     pub position: Option<u32>,
-    pub started: Option<sparkbench_model::Instant>,
-    pub ended: Option<sparkbench_model::Instant>,
+    pub started: Option<Instant>,
+    pub ended: Option<Instant>,
     /// The period in which a load measured.
-    pub measured: Option<(sparkbench_model::Instant, sparkbench_model::Instant)>,
+    pub measured: Option<(Instant, Instant)>,
     /// Outcome, where the source says one.
     pub status: Option<Status>,
     /// Whole-run figures.
@@ -88,6 +88,35 @@ pub struct PartialRun {
     pub share: Option<Share>,
 }
 
+impl PartialRun {
+    /// Whether another record of the same file is this one once more: no setting differs, and every figure is the same.
+    pub(crate) fn repeats(&self, other: &Self) -> bool {
+        let unlike =
+            |ours: Option<f64>, theirs: Option<f64>| ours.zip(theirs).is_some_and(|(ours, theirs)| ours != theirs);
+        let (ours, theirs) = (&self.setup, &other.setup);
+        let figures = |run: &Self| -> Vec<(String, u64)> {
+            run.readings.iter().map(|reading| (reading.metric.clone(), reading.value.to_bits())).collect()
+        };
+        self.fingerprint.is_some()
+            && (&self.fingerprint, self.started) == (&other.fingerprint, other.started)
+            && !unlike(ours.batch, theirs.batch)
+            && !unlike(ours.request_rate, theirs.request_rate)
+            && figures(self) == figures(other)
+    }
+
+    /// The start, as a text of a file gives it. That it names no zone is kept with it.
+    pub(crate) fn started_as(&mut self, text: &str) {
+        let at = Instant::parse(text);
+        if Instant::names_zone(text) { self.started = at } else { self.started_somewhere(at) }
+    }
+
+    /// The start by a clock whose zone nobody names.
+    pub(crate) fn started_somewhere(&mut self, at: Option<Instant>) {
+        self.started = at;
+        self.course.loose_start = at.map(|at| (at, LooseStart::Zone));
+    }
+}
+
 /// One client's part of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Share {
@@ -98,5 +127,5 @@ pub struct Share {
     /// Hash of the plan.
     pub plan: String,
     /// From when the times of its requests count.
-    pub started: Option<sparkbench_model::Instant>,
+    pub started: Option<Instant>,
 }

@@ -86,7 +86,8 @@ fn run(file: &SourceFile<'_>, model: &str, environment: &str, at: &At<'_>) -> Re
     if let Some(at) = at.get("timestamp")
         && let Some(stamp) = at.text()?
     {
-        partial.started = Some(Instant::parse(stamp).ok_or_else(|| at.unlike("a moment as YYYYMMDD_HHMMSS"))?);
+        let started = Instant::parse(stamp).ok_or_else(|| at.unlike("a moment as YYYYMMDD_HHMMSS"))?;
+        partial.started_somewhere(Some(started));
         // The name that the files of this run had in the flat layout.
         partial.id = partial.repeat.map(|n| format!("{environment}_{model}_iter{n}_{stamp}"));
     }

@@ -204,7 +204,7 @@ mod tests {
         };
         let mut files = vec![file(byte), file(FileName::new(*b"r\xff/run.json")), file(FileName::new(*b"r\xff/x\xfe"))];
         files.sort_by(|a, b| a.path.cmp(&b.path));
-        let found = Discovery { files, unread: Vec::new() };
+        let found = Discovery { files, ..Discovery::default() };
         let report = |path: String| ReportWire { path, parser: "requests".to_owned(), ..ReportWire::default() };
         let (there, lost) = (report(format!("work/{escape}")), report("work/lost\n".to_owned()));
         let places = places(&found, |_| Some(vec![there.clone(), lost.clone()]));

@@ -7,13 +7,13 @@
 //! (output tokens - 1) and absent below two tokens. A failed request is in none of them. One that is shorter than asked for is in all. Lines
 //! that name their phase come from `sparkbench load`. Their measured phase is the measured one. Latencies of an open loop count from the
 //! intended time, as in its summary. TPOT leaves out the tokens of the first chunk where they are known, and answers that came at one moment.
-//! Each request has its decode rate.
+//! Each request has its decode rate. A count of tokens that contradicts the chunks that came makes no rate and no time by token.
 //! The times of its chunks are in `chunks.sbc` and are not read here.
 
 use super::figure::Figure;
 use super::source_file::{JSON_LINE_LIMIT, unreadable};
 use super::{About, Format, Head, JoinRole, Parsed, PartialRun, Record, SourceFile};
-use sparkbench_archive::manifest::{Delivery, REQUESTS_FILE, RequestWire};
+use sparkbench_archive::manifest::{Claim, Delivery, REQUESTS_FILE, RequestWire};
 use sparkbench_model::{Extra, Series, Span, Status, known_extra};
 use sparkbench_text::error::{Error, Place};
 
@@ -82,6 +82,14 @@ impl Format for Requests {
         if short > 0 {
             parsed.notes.push(format!("{short} answers are shorter than was asked for. They are in the latencies"));
         }
+        let contradicted: usize = windows.iter().map(|(_, window)| window.contradicted).sum();
+        if contradicted > 0 {
+            let answered: usize = windows.iter().map(|(_, window)| window.answered).sum();
+            parsed.notes.push(format!(
+                "the count of output tokens contradicts what came in {contradicted} of {answered} answers. No rate and no time by token is \
+                 made of it"
+            ));
+        }
         for (part, window) in windows {
             let partial = PartialRun { part, ..window.partial(file) };
             parsed.records.push(Record::Run(Box::new(partial)));
@@ -107,12 +115,17 @@ impl Latencies {
         let sent = request.intended_s.filter(|_| request.phase.is_some()).or(request.sent_s);
         let between = |to: Option<f64>| sent.zip(to).map(|(from, to)| (to - from) * 1000.0);
         let (ttft, e2e) = (between(request.first_token_s), between(request.last_token_s()));
-        let further = request.output_tokens.and_then(|tokens| tokens.checked_sub(request.first_tokens.unwrap_or(1)));
+        let further = counted(request).and_then(|tokens| tokens.checked_sub(request.first_tokens.unwrap_or(1)));
         let unknown = request.phase.is_some() && delivery(request).spans_nothing();
         let spent = || ttft.zip(e2e).filter(|_| !unknown).map_or(f64::NAN, |(ttft, e2e)| e2e - ttft);
         let tpot = further.filter(|further| *further > 0).map(|further| spent() / f64::from(further));
         Self { ttft, tpot, e2e, decode: tpot.filter(|tpot| *tpot > 0.0).map(|tpot| 1000.0 / tpot) }
     }
+}
+
+/// Output tokens. Absent where what came contradicts the count.
+fn counted(request: &RequestWire) -> Option<u32> {
+    request.output_tokens.filter(|_| !Claim::of(request).is_some_and(Claim::contradicted))
 }
 
 /// How its tokens came.
@@ -141,7 +154,12 @@ struct Window {
     last_token: Option<f64>,
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
+    /// Some answer has no count of output tokens, or one of no use.
     uncounted: bool,
+    /// Some has no count of input tokens.
+    unknown_input: bool,
+    /// Answers whose count contradicts what came.
+    contradicted: usize,
     ttft: Vec<f64>,
     tpot: Vec<f64>,
     e2e: Vec<f64>,
@@ -180,12 +198,14 @@ impl Window {
             (Some(one), Some(other)) => Some(one.max(other)),
             (one, other) => one.or(other),
         };
-        match request.output_tokens {
+        self.contradicted += usize::from(request.output_tokens.is_some() && counted(request).is_none());
+        match counted(request) {
             Some(tokens) => self.output_tokens = Some(self.output_tokens.unwrap_or(0) + u64::from(tokens)),
             None => self.uncounted = true,
         }
-        if let Some(tokens) = request.input_tokens {
-            self.input_tokens = Some(self.input_tokens.unwrap_or(0) + u64::from(tokens));
+        match request.input_tokens {
+            Some(tokens) => self.input_tokens = Some(self.input_tokens.unwrap_or(0) + u64::from(tokens)),
+            None => self.unknown_input = true,
         }
         let Latencies { ttft, tpot, e2e, decode } = Latencies::of(request);
         self.ttft.push(ttft.unwrap_or(f64::NAN));
@@ -228,7 +248,8 @@ impl Window {
         }
         let seconds = self.first_sent.zip(self.last_token).map(|(first, last)| last - first).filter(|s| *s > 0.0);
         let tokens = self.output_tokens.filter(|_| !self.uncounted).map(|tokens| tokens as f64);
-        let total = tokens.zip(self.input_tokens).map(|(output, input)| output + input as f64);
+        let input = self.input_tokens.filter(|_| !self.unknown_input);
+        let total = tokens.zip(input).map(|(output, input)| output + input as f64);
         for (metric, amount) in [
             ("request_throughput_req_s", Some(self.answered as f64)),
             ("output_throughput_tok_s", tokens),
@@ -352,6 +373,36 @@ mod tests {
         assert_eq!(of("tpot_ms")[1..], [250.0], "one token has no time per further token");
         let whole = partial.extras.iter().find(|extra| extra.name == known_extra::WHOLE_ANSWERS);
         assert_eq!(whole.and_then(Extra::as_number), Some(1.0));
+    }
+
+    #[test]
+    fn a_count_that_contradicts_what_came_makes_no_rate_and_an_unknown_length_no_total() {
+        let line = |tokens: u32, input: &str| {
+            format!(
+                "{{\"index\":0,\"phase\":\"measured\",\"sent_s\":0,\"first_token_s\":1,\"last_token_s\":2{input},\"output_tokens\":{tokens},\
+                 \"pieces\":20,\"text_bytes\":80,\"output_tokens_asked\":20,\"status\":\"ok\"}}\n"
+            )
+        };
+        let input = ",\"input_tokens\":7";
+        let metrics = |partial: &PartialRun| -> Vec<String> {
+            let names = partial
+                .readings
+                .iter()
+                .map(|r| r.metric.clone())
+                .chain(partial.series.iter().map(|s| s.metric.clone()));
+            names.collect()
+        };
+        let (partial, parsed) = requests(&[line(20, input), line(0, input)].concat());
+        assert_eq!(
+            metrics(&partial),
+            ["request_throughput_req_s", "ttft_ms", "tpot_ms", "e2e_latency_ms", "decode_tok_s"]
+        );
+        assert_eq!(partial.series[1].values.len(), 1, "the count that holds has its time by token");
+        assert!(parsed.notes[0].contains("contradicts what came in 1 of 2 answers"), "{:?}", parsed.notes);
+        let (partial, _) = requests(&[line(20, input), line(20, "")].concat());
+        assert!(metrics(&partial).iter().all(|metric| metric != "total_throughput_tok_s"), "{:?}", metrics(&partial));
+        let rate = partial.readings.iter().find(|reading| reading.metric == "output_throughput_tok_s");
+        assert_eq!(rate.map(|reading| reading.value), Some(20.0));
     }
 
     #[test]

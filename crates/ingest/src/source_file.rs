@@ -90,13 +90,15 @@ pub struct SourceFile<'a> {
     pub path: &'a str,
     /// Size in bytes.
     pub bytes: u64,
+    /// Its lines are those of a person who writes about something, as far as somebody looked.
+    pub(super) is_prose: bool,
     pub(super) input: &'a mut dyn BufRead,
 }
 
 impl<'a> SourceFile<'a> {
     /// A file of this path and size behind a reader.
     pub fn new(path: &'a str, bytes: u64, input: &'a mut dyn BufRead) -> Self {
-        Self { path, bytes, input }
+        Self { path, bytes, is_prose: false, input }
     }
 
     /// Last part of the path, without the ending of a packed file.

@@ -26,6 +26,7 @@ pub(crate) mod certificate;
 pub mod chat;
 mod contradiction;
 pub mod engine;
+mod finish;
 mod live;
 pub mod matrix;
 pub mod order;

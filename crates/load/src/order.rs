@@ -250,9 +250,9 @@ pub enum Status {
     Http,
     /// The connection ended before the answer did.
     Broken,
-    /// The answer was not HTTP, not an event stream, not JSON, or longer than an event may be.
+    /// The answer was not HTTP, not an event stream, not JSON, longer than an event may be, or not the request's.
     Malformed,
-    /// The server put an error object into the stream, or ended the answer with a reason such as `abort`.
+    /// The server put an error object into the stream, or ended the answer with a reason such as `abort` or `content_filter`.
     InStream,
     /// Status 200 and not one generated token.
     Empty,
@@ -298,11 +298,13 @@ pub enum ResendCause {
     NoConnection,
     /// A kept connection ended without a byte of answer.
     Broken,
+    /// An answer came in its place that nobody had asked for.
+    Unasked,
 }
 
 impl ResendCause {
     /// Each, by its place.
-    pub const ALL: [Self; 4] = [Self::TooMany, Self::Unavailable, Self::NoConnection, Self::Broken];
+    pub const ALL: [Self; 5] = [Self::TooMany, Self::Unavailable, Self::NoConnection, Self::Broken, Self::Unasked];
 
     /// In the counts of a summary.
     pub const fn word(self) -> &'static str {
@@ -311,6 +313,7 @@ impl ResendCause {
             Self::Unavailable => "status 503",
             Self::NoConnection => "no connection",
             Self::Broken => "the connection broke",
+            Self::Unasked => "an answer that nobody asked for",
         }
     }
 }

@@ -27,6 +27,8 @@ pub struct Target {
     host: String,
     port: u16,
     place: ApiPlace,
+    /// What comes before the API by the address alone, without `--path`.
+    root: String,
     /// The API of the route that the address or `--path` names.
     endpoint: Option<Endpoint>,
     /// Path of the route, where it is one of the user's own: below that of the server.
@@ -109,7 +111,8 @@ impl Target {
         let place = ApiPlace::of(parts.path);
         let endpoint = place.route.map(named).transpose()?;
         let query = parts.query.filter(|query| !query.is_empty()).map(str::to_owned);
-        Ok(Self { tls, host, port, place, endpoint, own: None, query, authorization, secrets })
+        let root = place.root.clone();
+        Ok(Self { tls, host, port, place, root, endpoint, own: None, query, authorization, secrets })
     }
 
     /// The same server with a route of the user's own, below the path of the server.
@@ -154,6 +157,11 @@ impl Target {
             endpoint.word()
         ))
         .hint(format!("give --endpoint {} (endpoint in a suite), or leave the route out of the address", named.word())))
+    }
+
+    /// Path of the server, by the address alone.
+    pub(crate) fn root(&self) -> &str {
+        &self.root
     }
 
     /// Where its API lies.

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::finding::Finding;
 use super::node::Node;
+use super::time::Instant;
 
 /// The course of one run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -19,6 +20,17 @@ pub struct Course {
     pub requests: Vec<Span>,
     /// Further machines, by rank.
     pub nodes: Vec<Node>,
+    /// The start as a source gave it, where that leaves something of it open. A start that somebody else gave is another one.
+    pub loose_start: Option<(Instant, LooseStart)>,
+}
+
+/// What a source leaves open of a start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LooseStart {
+    /// Its zone. It is taken as UTC and may be hours off.
+    Zone,
+    /// What it is the time of: it stands in the name of a file.
+    Name,
 }
 
 impl Course {
@@ -33,6 +45,7 @@ impl Course {
         one(&mut self.watched, &other.watched);
         one(&mut self.requests, &other.requests);
         one(&mut self.nodes, &other.nodes);
+        self.loose_start = self.loose_start.or(other.loose_start);
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::course::Course;
+use super::course::{Course, LooseStart};
 use super::setting::RunSettings;
 use super::time::Instant;
 use serde::Serialize;
@@ -298,6 +298,11 @@ impl Run {
     /// The figure of one metric, where the run reports it and it is finite.
     pub fn value(&self, metric: &str) -> Option<f64> {
         self.readings.iter().find(|r| r.metric == metric).map(|r| r.value).filter(|v| v.is_finite())
+    }
+
+    /// What the source of the start leaves open of it.
+    pub fn loose_start(&self) -> Option<LooseStart> {
+        self.course.loose_start.filter(|(at, _)| Some(*at) == self.started).map(|(_, loose)| loose)
     }
 
     /// The reading of one metric, finite or not.

@@ -104,12 +104,12 @@ pub const SETTINGS: &[Setting] = settings![
         ["vllm_version", "sglang_version", "build", "build_commit", "build_number", "commit"],
         |run| run.setup.engine_version.clone();
     "backend", "back end", Treatment, "", ["backends", "back_end"], nothing;
-    "quantisation", "quantisation", Treatment, "", ["quantization", "quant", "dtype", "precision", "weights_dtype"],
+    "quantisation", "quantisation", Treatment, "", ["quantization", "quant", "quant_type", "quantization_type", "precision", "weights_dtype"],
         |run| run.setup.quantisation.clone();
     "model", "model", Treatment, "", ["model_id", "model_name", "served_model_name"], |run| known(&run.model);
     "speculative", "speculative decoding", Treatment, "", ["speculative_decoding", "draft_model"],
         |run| run.setup.speculative.clone();
-    "kv_dtype", "data type of the KV cache", Treatment, "", ["kv_cache_dtype", "cache_type", "type_k", "kv_cache_type"],
+    "kv_dtype", "data type of the KV cache", Treatment, "", ["kv_cache_dtype", "type_k", "kv_cache_type"],
         |run| run.setup.kv_dtype.clone();
     "gpu", "GPU", Treatment, "", ["gpu_name", "gpu_info", "device_name", "hardware", "machine"],
         |run| run.setup.machine.clone();
@@ -130,11 +130,13 @@ pub const SETTINGS: &[Setting] = settings![
     "concurrency", "concurrency", Load, "", ["batch", "batch_size", "max_concurrency", "users"],
         |run| number(run.setup.batch);
     "request_rate", "request rate", Load, "req/s", ["rate", "qps", "rps"], |run| number(run.setup.request_rate);
-    "isl", "input length", Load, "tokens", ["input_len", "prompt_tokens", "input_length", "n_prompt"],
+    "isl", "input length", Load, "tokens", ["input_len", "prompt_tokens", "input_length", "n_prompt", "random_input_len"],
         |run| number(run.setup.isl);
-    "osl", "output length", Load, "tokens", ["output_len", "output_tokens", "output_length", "n_gen"],
+    "osl", "output length", Load, "tokens", ["output_len", "output_tokens", "output_length", "n_gen", "random_output_len"],
         |run| number(run.setup.osl);
     "depth", "depth", Load, "tokens", ["n_depth", "context_size", "context", "context_length", "context_tokens"], nothing;
+    "burstiness", "burstiness", Load, "", [], nothing;
+    "client_backend", "protocol", Load, "", ["endpoint_type"], nothing;
     "turns", "turns", Load, "", ["num_turns", "n_turns"], nothing;
     "requests", "number of requests", Load, "", ["num_prompts", "n_requests", "num_requests"],
         |run| number(run.setup.requests);
@@ -204,6 +206,18 @@ mod tests {
             for name in setting.synonyms.iter().chain([&setting.name]) {
                 assert!(seen.insert(*name), "{name}");
             }
+        }
+    }
+
+    #[test]
+    fn the_manual_has_a_row_for_each_setting() {
+        let page = include_str!("../../../docs/settings.md");
+        for setting in SETTINGS {
+            let kind = if setting.kind == SettingKind::Load { "load" } else { "treatment" };
+            let unit = if setting.unit.is_empty() { String::new() } else { format!(", {}", setting.unit) };
+            let names: Vec<String> = setting.synonyms.iter().map(|name| format!("`{name}`")).collect();
+            let row = format!("| `{}` | {}{unit} | {kind} | {} |", setting.name, setting.label, names.join(", "));
+            assert!(page.contains(&row), "docs/settings.md lacks: {row}");
         }
     }
 

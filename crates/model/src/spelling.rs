@@ -84,6 +84,14 @@ const UNITS: &[(&str, &str, WrittenIn)] = &[
     ("joules_per_token", "J/token", WrittenIn::OurUnit),
 ];
 
+/// Rates that tools write without their unit, each with one meaning: keys of the results of vLLM, SGLang and GenAI-Perf.
+const KEYS: &[(&str, &str)] = &[
+    ("request_throughput", "request_throughput_req_s"),
+    ("output_throughput", "output_throughput_tok_s"),
+    ("output_token_throughput", "output_throughput_tok_s"),
+    ("total_token_throughput", "total_throughput_tok_s"),
+];
+
 /// Rates of a whole run. A percentile of such a name is one of requests and another figure.
 const WHOLE_RUN: &[&str] = &["output_throughput_tok_s", "total_throughput_tok_s", "request_throughput_req_s"];
 
@@ -104,6 +112,9 @@ pub fn read(name: &str) -> Option<Spelling> {
         return Some(Spelling { metric, unit: WrittenIn::OurUnit });
     }
     let (rest, suffix) = without_statistic(&plain)?;
+    if let Some((_, metric)) = KEYS.iter().find(|(key, _)| *key == rest).filter(|_| suffix.is_none()) {
+        return Some(Spelling { metric: (*metric).to_owned(), unit: WrittenIn::OurUnit });
+    }
     let mut candidates = units(&rest).flat_map(|(unit, written, words)| {
         Metric::words()
             .filter(move |(_, known, all)| *known == unit && all.contains(&words))
@@ -187,6 +198,9 @@ mod tests {
             ("decode_tps_p50", "decode_tok_s_p50", WrittenIn::OurUnit),
             ("Decode t/s", "decode_tok_s", WrittenIn::OurUnit),
             ("aggregate_tps", "output_throughput_tok_s", WrittenIn::OurUnit),
+            ("agg_tok_s", "output_throughput_tok_s", WrittenIn::OurUnit),
+            ("total_token_throughput", "total_throughput_tok_s", WrittenIn::OurUnit),
+            ("eval_tps", "decode_tok_s", WrittenIn::OurUnit),
             ("Output tok/s", "output_throughput_tok_s", WrittenIn::OurUnit),
             ("total_tokens_per_second", "total_throughput_tok_s", WrittenIn::OurUnit),
             ("request_throughput_rps", "request_throughput_req_s", WrittenIn::OurUnit),
@@ -209,6 +223,10 @@ mod tests {
             "rps",
             "latency_ms",
             "p50_output_tps",
+            "p50_output_throughput",
+            "mean_output_throughput",
+            "throughput",
+            "prompt_eval_tps",
             "min_ttft_ms",
             "ttft_p75_ms",
             "mean_median_ttft_ms",

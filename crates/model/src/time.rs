@@ -46,6 +46,11 @@ impl Instant {
         slashed.parse::<jiff::civil::DateTime>().ok().and_then(Self::from_civil)
     }
 
+    /// Whether a text says of which zone its time is. Without that it is taken as UTC.
+    pub fn names_zone(text: &str) -> bool {
+        text.trim().parse::<jiff::Timestamp>().is_ok()
+    }
+
     /// From fractional seconds since the epoch. Absent when out of range.
     pub fn from_unix_seconds(seconds: f64) -> Option<Self> {
         // ±100,000 years is ample and keeps the cast exact.
@@ -100,6 +105,19 @@ mod tests {
         assert_eq!(stamp, Instant::parse("2025-11-09T02:26:26Z").unwrap());
         assert_eq!(stamp, Instant::parse("2025/11/09 02:26:26").unwrap());
         assert_eq!(stamp.iso(), "2025-11-09T02:26:26Z");
+    }
+
+    #[test]
+    fn a_zone_is_named_by_a_letter_or_by_hours_and_by_no_stamp() {
+        for (text, named) in [
+            ("2026-01-01T10:00:00Z", true),
+            ("2026-01-01 10:00:00+02:00", true),
+            ("2026-01-01T10:00:00", false),
+            ("2026-01-01 10:00:00", false),
+            ("20260101_100000", false),
+        ] {
+            assert_eq!(Instant::names_zone(text), named, "{text}");
+        }
     }
 
     #[test]

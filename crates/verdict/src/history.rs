@@ -79,8 +79,8 @@ pub struct CellSeries {
     pub machine_named: bool,
 }
 
-/// Every cell that at least two campaigns measured, as series of its followed metrics.
-pub fn series(study: &Study, settings: &Settings) -> Vec<CellSeries> {
+/// Every cell that at least two campaigns measured, as series of its followed metrics and of those that are asked for.
+pub fn series(study: &Study, settings: &Settings, asked: &[String]) -> Vec<CellSeries> {
     let mut found = Vec::new();
     for (key, by) in cells(study).into_iter().filter(|(_, by)| by.len() > 1) {
         let sides = in_time(by);
@@ -90,7 +90,10 @@ pub fn series(study: &Study, settings: &Settings) -> Vec<CellSeries> {
         let engine = run.and_then(|run| run.setup.engine.as_deref()).unwrap_or_default();
         let parts = [key.machine.as_deref().unwrap_or_default(), model, workload, &key.environment, engine];
         let subject = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
-        for metric in followed(study, &sides).iter().filter_map(|name| Metric::find(name)) {
+        let mut names = followed(study, &sides);
+        let further: Vec<String> = asked.iter().filter(|name| !names.contains(name)).cloned().collect();
+        names.extend(further);
+        for metric in names.iter().filter_map(|name| Metric::find(name)) {
             let margin_pct = newest.map_or(metric.margin_pct, |c| pairing::margin_of(&metric, c, settings));
             found.push(CellSeries {
                 series: over_time(&subject, &sides, &metric),

@@ -10,7 +10,7 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use super::{CellValues, Settings};
-use sparkbench_model::{Course, Instant, Origin, Reading, Run, Sample, Series, Source, Span};
+use sparkbench_model::{Course, Instant, LooseStart, Origin, Reading, Run, Sample, Series, Source, Span};
 
 /// Distinguishes one input from another.
 pub type Mark = [u8; 32];
@@ -92,7 +92,7 @@ pub fn of_run(run: &Run, shared: bool) -> Mark {
         series,
         extras,
         telemetry,
-        course: Course { gates, watched, requests, nodes },
+        course: Course { gates, watched, requests, nodes, loose_start },
         setup,
         settings,
         cell,
@@ -105,12 +105,14 @@ pub fn of_run(run: &Run, shared: bool) -> Mark {
         marker.text(text);
     }
     marker.json(&(repeat, block, position, launch, status, extras, setup, source, files));
-    marker.json(&(gates, watched)).json(settings).text(cell);
+    marker.json(&(gates, watched));
+    marker.json(settings).text(cell);
     for node in nodes {
         marker.json(&(&node.name, node.rank, &node.command, &node.failure, &node.gates, &node.watched));
         marker.json(&(node.clock_before, node.clock_after));
     }
     marker.json(&[started, ended].map(|at| at.map(|Instant(at)| at)));
+    marker.json(&loose_start.map(|(Instant(at), loose)| (at, loose == LooseStart::Name)));
     marker.json(&measured.map(|(Instant(from), Instant(to))| (from, to)));
     // No bound on a rate and no rate at all look alike in JSON. This is the one number that may be infinite.
     marker.number(setup.request_rate.unwrap_or(f64::NAN));

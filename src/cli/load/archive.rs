@@ -85,12 +85,12 @@ pub(super) fn collect(
         Err(error) => {
             // What was finished before lies in the archive. A folder of someone else's is not ours to report.
             if error.kind != Kind::Usage {
-                report(args, summaries(&archive).unwrap_or_default(), talk)?;
+                report(args, loads, summaries(&archive).unwrap_or_default(), talk)?;
             }
             return Err(error);
         }
     };
-    let loads = report(args, summaries(&archive)?, talk)?;
+    let measured = report(args, loads, summaries(&archive)?, talk)?;
     if summary.interrupted {
         let kept = archive.join(INTERRUPTED_FOLDER);
         return Err(Error::new(Kind::Workload, "stopped before the end")
@@ -100,7 +100,7 @@ pub(super) fn collect(
     talk.say(&format!("archived in {}, next: sparkbench analyse {}", shown(&archive), shell(&archive)));
     match summary.failed.first() {
         Some((id, why)) => Err(Error::new(Kind::Workload, format!("run '{id}' failed: {why}"))),
-        None => invalid(&loads, false).map_or(Ok(Outcome::Done), Err),
+        None => invalid(&measured, false).map_or(Ok(Outcome::Done), Err),
     }
 }
 
@@ -243,16 +243,17 @@ fn summaries(archive: &Path) -> Result<Vec<Found>, Error> {
 }
 
 /// The summaries where they are asked for, and a line of each cell for people. In full they are in the archive.
-fn report(args: &Load, found: Vec<Found>, talk: &Talk) -> Result<Vec<(String, Value)>, Error> {
+fn report(args: &Load, plan: &Loads, found: Vec<Found>, talk: &Talk) -> Result<Vec<(String, Value)>, Error> {
+    let outputs = args.outputs.of(plan);
     let (rows, texts): (Vec<(String, Value)>, Vec<String>) =
         found.into_iter().map(|one| ((one.name, one.value), one.text)).unzip();
     if !rows.is_empty() {
-        args.outputs.write(&rows, &texts)?;
+        outputs.write(&rows, &texts)?;
     }
-    args.outputs.stream(&rows, &texts)?;
+    outputs.stream(&rows, &texts)?;
     match rows.as_slice() {
         [] => {}
-        rows if args.outputs.for_scripts() => points::table(rows).lines().for_each(|line| talk.say(line)),
+        rows if outputs.for_scripts() => points::table(rows).lines().for_each(|line| talk.say(line)),
         rows => print(&points::table(rows))?,
     }
     limits(talk, &rows);

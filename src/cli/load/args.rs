@@ -21,7 +21,8 @@ pub(super) struct LoadArgs {
     pub url: String,
     /// Wait until the server answers, at most this long (90s, 10m, 2h)
     ///
-    /// It waits while nobody listens, and while the server says that it still loads. Without a duration it waits 10 minutes.
+    /// It waits while nobody listens, while the server says that it still loads, and until a small request is answered. Without a duration it
+    /// waits 10 minutes.
     #[arg(long, value_name = "DURATION", num_args = 0..=1, default_missing_value = "10m", value_parser = duration)]
     pub wait: Option<Duration>,
     #[command(flatten)]

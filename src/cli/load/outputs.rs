@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::plan::Loads;
 use crate::cli::stdout::print;
 use sparkbench_archive::shown;
 use sparkbench_load::summary::export;
@@ -18,6 +19,9 @@ pub(super) struct Outputs {
     /// Write the summary as JSON, - for standard output. Several loads give a list
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub json: Option<PathBuf>,
+    /// Several loads were asked for: the JSON is a list, however many of them there are.
+    #[arg(skip)]
+    pub listed: bool,
     /// Write one row per load as CSV, named as in --json, - for standard output
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     csv: Option<PathBuf>,
@@ -34,6 +38,11 @@ fn is_stdout(path: &Path) -> bool {
 }
 
 impl Outputs {
+    /// Those of loads as typed.
+    pub(super) fn of(&self, loads: &Loads) -> Self {
+        Self { listed: loads.several(), ..self.clone() }
+    }
+
     /// What cannot be written is said before anything is measured.
     ///
     /// # Errors
@@ -83,7 +92,7 @@ impl Outputs {
             Some(path) if !is_stdout(path) => sparkbench_archive::write_atomic(path, text()?.as_bytes()),
             _ => Ok(()),
         };
-        put(&self.json, &|| Ok(json(texts)))?;
+        put(&self.json, &|| Ok(json(texts, self.listed)))?;
         put(&self.csv, &|| Ok(export::csv(loads)))?;
         put(&self.markdown, &|| Ok(export::markdown(loads)))?;
         #[cfg(feature = "page")]
@@ -99,7 +108,7 @@ impl Outputs {
         let asked = |path: &Option<PathBuf>| path.as_deref().is_some_and(is_stdout);
         match loads {
             [] => Ok(()),
-            _ if asked(&self.json) => print(&json(texts)),
+            _ if asked(&self.json) => print(&json(texts, self.listed)),
             _ if asked(&self.csv) => print(&export::csv(loads)),
             _ if asked(&self.markdown) => print(&export::markdown(loads)),
             _ => Ok(()),
@@ -107,10 +116,25 @@ impl Outputs {
     }
 }
 
-/// One summary as it is, several as a list.
-fn json(summaries: &[String]) -> String {
+/// The summary of a load that was the only one asked for as it is. All others as a list, which a sweep that ended early leaves too.
+fn json(summaries: &[String], listed: bool) -> String {
     match summaries {
-        [only] => only.clone(),
+        [only] if !listed => only.clone(),
         several => format!("[\n{}\n]\n", several.iter().map(|one| one.trim_end()).collect::<Vec<_>>().join(",\n")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_loads_are_a_list_however_many_were_measured() {
+        let one = "{\n  \"valid\": true\n}\n".to_owned();
+        assert_eq!(json(std::slice::from_ref(&one), false), one);
+        for (summaries, listed, number) in [(vec![one.clone()], true, 1), (vec![one.clone(), one], false, 2)] {
+            let list: Vec<Value> = serde_json::from_str(&json(&summaries, listed)).unwrap();
+            assert_eq!(list.len(), number);
+        }
     }
 }

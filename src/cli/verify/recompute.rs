@@ -124,6 +124,8 @@ fn judging(settings: &Value, given: &Given<'_>) -> (Judging, bool) {
             .filter_map(|text| Keep::parse(text.as_str()?).ok())
             .collect(),
         arms_by_folder: from.get("arms_by_folder").and_then(Value::as_bool).unwrap_or(false),
+        campaign_per_folder: false,
+        without_gaps: false,
     };
     (judging, asked.and_then(|asked| asked.get("scrubbed")).and_then(Value::as_bool).unwrap_or(false))
 }

@@ -7,11 +7,13 @@
 //! that they do not know. Absent is `null` or no key. The raw files can rebuild every summary here.
 
 mod campaign;
+mod claim;
 mod node;
 mod request;
 mod run;
 
 pub use self::campaign::{CampaignWire, HypothesisWire, LossWire, PlannedRun, SealWire};
+pub use self::claim::Claim;
 pub use self::node::NodeWire;
 pub use self::request::{Delivery, RequestWire};
 pub use self::run::{

@@ -179,7 +179,11 @@ fn times(sheet: &mut Sheet<'_, '_>, metrics: &At<'_>, root: &At<'_>) {
     let said = |key: &str| text_at(root, key).and_then(|text| Instant::parse(&text));
     let (first, last) = (stamp("min_request_timestamp"), stamp("max_response_timestamp"));
     let known = first.is_some() && last.is_some();
-    sheet.partial.started = if known { first } else { said("start_time") };
+    if known {
+        sheet.partial.started = first;
+    } else {
+        sheet.partial.started_somewhere(said("start_time"));
+    }
     sheet.partial.ended = if known { last } else { said("end_time") };
 }
 

@@ -3,8 +3,11 @@
 //! In:  partial runs with the keys of their launches.  Out: [`Draft`]s.
 //! Not here: what one run takes from a detail (see `merge`), runs that are there twice (see `copies`).
 
+pub(super) mod named;
+
 use std::collections::BTreeMap;
 
+use self::named::{Names, Shared};
 use super::copies::copies;
 use super::draft::Draft;
 use super::merge::{falls_short, merge};
@@ -47,6 +50,9 @@ pub(super) fn join(
             _ => drafts.push(draft(number, partial)),
         }
     }
+    let name_of = |key: &str| slug(key.rsplit('/').find(|part| !part.is_empty()).unwrap_or(key));
+    let mut named: BTreeMap<String, usize> = BTreeMap::new();
+    launches.keys().for_each(|key| *named.entry(name_of(key)).or_default() += 1);
     for (key, mut parts) in launches {
         let rank = |join_role: JoinRole| match join_role {
             JoinRole::Alone | JoinRole::Body => 0,
@@ -65,7 +71,9 @@ pub(super) fn join(
         // What else is known of the run says when it was made, and with that which telemetry is its own.
         details.sort_by_key(|(_, partial)| !partial.telemetry.is_empty());
         let mut refused: BTreeMap<usize, Option<String>> = BTreeMap::new();
-        let launch = (parts.len() > 1).then(|| slug(key.rsplit('/').find(|part| !part.is_empty()).unwrap_or(key)));
+        // Launches in two folders may have one name.
+        let is_alone = named.get(&name_of(key)).is_none_or(|launches| *launches == 1);
+        let launch = (parts.len() > 1).then(|| if is_alone { name_of(key) } else { slug(key) });
         for (number, partial) in parts {
             let mut run = draft(number, partial);
             run.launch.clone_from(&launch);
@@ -84,8 +92,7 @@ pub(super) fn join(
                         count(detail),
                         count(&run.partial)
                     );
-                    let file = found.files.get(*other).map_or("a file", |file| file.path.as_str());
-                    report.warn(format!("{file}: {what}"));
+                    report.warn_of(*other, &what);
                     report.note(*other, what);
                     run.take(*other, "it has the name of the result, which says more than it");
                     continue;
@@ -93,7 +100,7 @@ pub(super) fn join(
                 // A collector of ours lists every file of the run in its folder.
                 let rule = match key.ends_with('/') {
                     true => Ok("it lies in the folder of the run".to_owned()),
-                    false => times::of_name(&run.partial, detail),
+                    false => times::of_name(&run.partial, detail, Shared::Stem.rule()),
                 };
                 let rule = match rule {
                     Ok(rule) => rule,
@@ -170,16 +177,30 @@ fn companions(
 ) -> Vec<Stray> {
     let mut left = Vec::new();
     let folder = |number: usize| found.files.get(number).map_or("", archive::Found::folder);
-    let mut count: BTreeMap<(&str, Option<&'static str>), usize> = BTreeMap::new();
+    // `01-server.log` is of the runs of `01-chat.json`, and of no others.
+    let path = |number: usize| found.files.get(number).map_or("", |file| file.path.as_str());
+    let mains: Vec<usize> = drafts.iter().map(|run| run.main).collect();
+    let names = Names::of(mains.iter().map(|main| path(*main)));
+    let own = |number: usize| -> Option<Vec<usize>> {
+        let (_, runs) = names.points_to(path(number))?;
+        let runs: Vec<usize> = runs.iter().copied().filter(|at| mains.get(*at) != Some(&number)).collect();
+        (!runs.is_empty()).then_some(runs)
+    };
+    let mut count: BTreeMap<(&str, Option<&'static str>, Option<Vec<usize>>), usize> = BTreeMap::new();
     for (number, partial) in beside.iter().filter(|(_, partial)| partial.server != Some(ServerState::NeverUp)) {
-        *count.entry((folder(*number), rule_of(partial))).or_default() += 1;
+        *count.entry((folder(*number), rule_of(partial), own(*number))).or_default() += 1;
     }
     let runs = drafts.len();
     for (number, partial) in beside {
         let place = folder(number);
+        let own = own(number);
+        let is_near = |at: &usize, run: &Draft| match &own {
+            Some(runs) => run.main == number || runs.contains(at),
+            None => inside(folder(run.main), place),
+        };
         let near: Vec<(usize, &Draft)> =
-            drafts.iter().take(runs).enumerate().filter(|(_, run)| inside(folder(run.main), place)).collect();
-        let alone = count.get(&(place, rule_of(&partial))).is_none_or(|count| *count == 1);
+            drafts.iter().take(runs).enumerate().filter(|(at, run)| is_near(at, run)).collect();
+        let alone = count.get(&(place, rule_of(&partial), own.clone())).is_none_or(|count| *count == 1);
         let verdicts = belongs(number, &partial, &near.iter().map(|(_, run)| *run).collect::<Vec<_>>());
         let whole = near.len();
         let joined: Vec<(usize, &str)> =
@@ -254,14 +275,18 @@ fn inside(folder: &str, place: &str) -> bool {
     place.is_empty() || folder.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Gives telemetry that is beside no result of its name to the runs of its folder that were made in its time. Seconds elapsed have no time:
-/// they go to the one run of their folder, where there is one run and one such file. Returns what belongs to no run, with the reason.
+/// Gives telemetry that is beside no result of its name to the run that its name points to, else to the runs of its folder that were made in
+/// its time. Seconds elapsed have no time: they go to the one run of their folder, where there is one run and one such file. Returns what
+/// belongs to no run, with the reason.
 fn by_time(strays: Vec<Stray>, found: &Discovery, drafts: &mut [Draft], report: &mut FileReport) -> Vec<Stray> {
     let folder = |number: usize| found.files.get(number).map_or("", archive::Found::folder);
     let mut files: BTreeMap<&str, usize> = BTreeMap::new();
     for stray in strays.iter().filter(|stray| stray.partial.telemetry.len() > 1) {
         *files.entry(folder(stray.number)).or_default() += 1;
     }
+    let path = |number: usize| found.files.get(number).map_or("", |file| file.path.as_str());
+    let mains: Vec<usize> = drafts.iter().map(|run| run.main).collect();
+    let names = Names::of(mains.into_iter().map(path));
     let mut left = Vec::new();
     for Stray { number, partial, why } in strays {
         let place = folder(number);
@@ -273,8 +298,14 @@ fn by_time(strays: Vec<Stray>, found: &Discovery, drafts: &mut [Draft], report: 
             run.partial.started.zip(run.partial.ended).is_some_and(|(from, to)| from < last && to > first)
         };
         let dated = times::span(&partial);
+        let pointed = names.points_to(path(number));
+        let by_name = pointed.filter(|(_, runs)| runs.len() == 1).and_then(|(shared, runs)| {
+            let run = drafts.get(*runs.first()?)?;
+            Some((runs.to_vec(), times::of_name(&run.partial, &partial, shared.rule()).ok()?))
+        });
         // Which runs, by which rule. Or why none.
-        let verdict: Result<(Vec<usize>, &str), String> = match (partial.telemetry.len(), dated) {
+        let verdict: Result<(Vec<usize>, String), String> = match (partial.telemetry.len(), dated) {
+            (0 | 2.., _) if by_name.is_some() => by_name.ok_or_else(String::new),
             (0, _) if !partial.series.is_empty() => Err("no result of the same name lies beside it".to_owned()),
             // One row cannot be a record of a run.
             (0 | 1, _) => {
@@ -283,19 +314,26 @@ fn by_time(strays: Vec<Stray>, found: &Discovery, drafts: &mut [Draft], report: 
             _ if whole == 0 => Err(NO_RUN.to_owned()),
             (_, None) if here == 1 && beside == 1 => Ok((
                 drafts.iter().enumerate().filter(|(_, run)| folder(run.main) == place).map(|(at, _)| at).collect(),
-                "it is the only telemetry in the folder of the only run",
+                "it is the only telemetry in the folder of the only run".to_owned(),
             )),
-            (_, None) => Err(format!(
-                "it counts seconds from its own start, and its folder holds {} and {} of telemetry",
-                runs(here),
-                counted(beside, "file", "files")
-            )),
+            (_, None) => Err(match pointed {
+                Some((shared, several)) => format!(
+                    "it counts seconds from its own start, and its {} is that of {}",
+                    shared.word(),
+                    runs(several.len())
+                ),
+                None => format!(
+                    "it counts seconds from its own start, and its folder holds {} and {} of telemetry",
+                    runs(here),
+                    counted(beside, "file", "files")
+                ),
+            }),
             (_, Some(span)) => {
                 let at = drafts.iter().enumerate().filter(|(_, run)| inside(folder(run.main), place));
                 let meeting: Vec<usize> = at.filter(|(_, run)| meets(run, span)).map(|(at, _)| at).collect();
                 let said = near().filter(|run| run.partial.started.zip(run.partial.ended).is_some()).count();
                 match meeting.is_empty() {
-                    false => Ok((meeting, "it was sampled while the run was made")),
+                    false => Ok((meeting, "it was sampled while the run was made".to_owned())),
                     true if said == 0 => Err(match whole {
                         1 => "the one run of its folder does not say when it was made".to_owned(),
                         _ => format!("the {} of its folder do not say when they were made", runs(whole)),
@@ -309,7 +347,8 @@ fn by_time(strays: Vec<Stray>, found: &Discovery, drafts: &mut [Draft], report: 
             }
         };
         let verdict = verdict.and_then(|(meeting, rule)| {
-            let free = |at: &usize| drafts.get(*at).is_some_and(|run| run.partial.telemetry.is_empty());
+            let none = partial.telemetry.is_empty();
+            let free = |at: &usize| drafts.get(*at).is_some_and(|run| none || run.partial.telemetry.is_empty());
             let free: Vec<usize> = meeting.into_iter().filter(free).collect();
             match free.is_empty() {
                 true => Err("the runs made in its time have telemetry of their own".to_owned()),
@@ -322,7 +361,7 @@ fn by_time(strays: Vec<Stray>, found: &Discovery, drafts: &mut [Draft], report: 
                 for at in joined {
                     let Some(run) = drafts.get_mut(at) else { continue };
                     merge(&mut run.partial, &partial);
-                    run.take(number, rule);
+                    run.take(number, &rule);
                 }
                 report.note(number, format!("joined to {count} of {} of its folder: {rule}", runs(whole)));
             }

@@ -102,7 +102,11 @@ pub(super) fn assemble(
     let folders = || found.files.iter().enumerate().map(|(n, file)| belong.owner(n).unwrap_or_else(|| file.folder()));
     let places: Vec<String> = folders()
         .zip(&found.files)
-        .map(|(folder, file)| home_of(folder, &file.base, file.alone, &homes, &run_folders))
+        .map(|(folder, file)| {
+            let (given, alone) =
+                if options.campaign_per_folder { (folder, false) } else { (file.base.as_str(), file.alone) };
+            home_of(folder, given, alone, &homes, &run_folders)
+        })
         .collect();
     for (number, cells) in published {
         if let Some(place) = places.get(number) {

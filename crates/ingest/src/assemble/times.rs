@@ -6,8 +6,6 @@
 use crate::PartialRun;
 use sparkbench_model::Instant;
 
-/// For what has the name of the result.
-const NAME: &str = "it has the name of the result";
 /// Zones lie whole quarters of an hour apart.
 const ZONE_STEP_MIN: i64 = 15;
 /// The farthest zone from UTC. Programs print local times without their zone.
@@ -19,10 +17,10 @@ pub(super) fn span(samples: &PartialRun) -> Option<(Instant, Instant)> {
     (!first.is_relative()).then_some((first, last))
 }
 
-/// The rule or the reason for a detail with the name of a run. Of telemetry the times decide where both are known.
-pub(super) fn of_name(run: &PartialRun, detail: &PartialRun) -> Result<String, String> {
+/// The rule or the reason for a detail whose name is that of a run, as `rule` says. Of telemetry the times decide where both are known.
+pub(super) fn of_name(run: &PartialRun, detail: &PartialRun, rule: &str) -> Result<String, String> {
     let (Some((first, last)), Some((from, to))) = (span(detail), run.started.zip(run.ended)) else {
-        return Ok(NAME.to_owned());
+        return Ok(rule.to_owned());
     };
     // How long both were at it, with the clock of the samples set so far. Below 0 they do not meet.
     let shared_ms = |shift_min: i64| {
@@ -30,7 +28,7 @@ pub(super) fn of_name(run: &PartialRun, detail: &PartialRun) -> Result<String, S
         to.0.min(shift(last)) - from.0.max(shift(first))
     };
     if shared_ms(0) >= 0 {
-        return Ok(format!("{NAME}, and their times agree"));
+        return Ok(format!("{rule}, and their times agree"));
     }
     let steps = ZONE_MOST_MIN / ZONE_STEP_MIN;
     let shifts = (-steps..=steps).map(|step| step * ZONE_STEP_MIN);
@@ -38,7 +36,7 @@ pub(super) fn of_name(run: &PartialRun, detail: &PartialRun) -> Result<String, S
     match shifts.max_by_key(|shift| (shared_ms(*shift), -shift.abs())).filter(|shift| shared_ms(*shift) >= 0) {
         Some(shift) => {
             let (hours, minutes) = (shift.abs() / 60, shift.abs() % 60);
-            Ok(format!("{NAME}, and their times agree if its clock is of a time zone {hours}:{minutes:02} h away"))
+            Ok(format!("{rule}, and their times agree if its clock is of a time zone {hours}:{minutes:02} h away"))
         }
         None => Err(format!(
             "it was sampled from {} to {}, and the run of its name was made from {} to {}",
@@ -72,15 +70,16 @@ mod tests {
             ("2026-01-02T18:00:05Z", "2026-01-02T18:05:00Z", Some("of a time zone 8:00 h away")),
             ("2026-01-01T10:00:05Z", "2026-01-01T10:05:00Z", None),
         ] {
-            let found = of_name(&run, &samples(from, to));
+            let found = of_name(&run, &samples(from, to), "by its name");
             match rule {
                 Some(rule) => assert!(found.as_ref().is_ok_and(|found| found.contains(rule)), "{found:?}"),
                 None => assert!(found.is_err(), "{found:?}"),
             }
         }
         assert_eq!(
-            of_name(&PartialRun::default(), &samples("2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z")).unwrap(),
-            NAME
+            of_name(&PartialRun::default(), &samples("2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"), "by its name")
+                .unwrap(),
+            "by its name"
         );
     }
 }

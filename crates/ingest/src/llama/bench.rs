@@ -19,7 +19,7 @@ use super::super::sheet::{Sheet, last_part, model_id, number_at, raw_at, text_at
 use super::super::source_file::JSON_LINE_LIMIT;
 use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::{COMBINED, PREFILL, Test, bench_mark, quantisation, sql, sweep};
-use sparkbench_model::{Instant, Status};
+use sparkbench_model::Status;
 use sparkbench_text::error::{Error, Place};
 
 /// See the module.
@@ -259,7 +259,9 @@ fn settings(sheet: &mut Sheet<'_, '_>, at: &At<'_>, test: &Test) {
     let partial = &mut sheet.partial;
     partial.model = model.or_else(|| text("model_type"));
     partial.workload = Some(test.workload());
-    partial.started = text("test_time").and_then(|time| Instant::parse(&time));
+    if let Some(time) = text("test_time") {
+        partial.started_as(&time);
+    }
     let setup = &mut partial.setup;
     setup.model_id = file_id;
     setup.machine = text("gpu_info").or_else(|| text("cpu_info"));

@@ -13,7 +13,7 @@ use super::super::sheet::{Sheet, bool_at, number_at, raw_at, text_at};
 use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
 use super::passes::MEASURES;
 use super::{ContextPart, Test, benchy_mark};
-use sparkbench_model::{Instant, Status};
+use sparkbench_model::Status;
 use sparkbench_text::error::Error;
 
 /// See the module.
@@ -114,7 +114,9 @@ fn one(sheet: &mut Sheet<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
     }
     let partial = &mut sheet.partial;
     partial.fingerprint = Some(benchy_mark(model.as_deref().unwrap_or_default(), &test, rate, ttft));
-    partial.started = text_at(root, "timestamp").and_then(|time| Instant::parse(&time));
+    if let Some(time) = text_at(root, "timestamp") {
+        partial.started_as(&time);
+    }
     partial.join_role = JoinRole::Body;
     let measured = MEASURES.iter().any(|(key, ..)| number(key).is_some());
     partial.status = Some(if measured { Status::Done } else { Status::Failed("no request gave a token".to_owned()) });

@@ -6,7 +6,7 @@
 use super::super::sheet::{last_part, model_id};
 use super::super::{Figure, JoinRole, PartialRun, SourceFile};
 use super::{ContextPart, FIRST_RESPONSE, PEAK, PREFILL, Test, WITHOUT_LATENCY, benchy_mark};
-use sparkbench_model::{Extra, Instant, Setup, Status};
+use sparkbench_model::{Extra, Setup, Status};
 
 /// Key, metric where its mean is one, unit, why it is no metric.
 pub(super) const MEASURES: &[(&str, Option<&str>, &str, Option<&str>)] = &[
@@ -130,7 +130,6 @@ fn pass(
         join_role: JoinRole::Body,
         model: id.as_deref().map(|id| last_part(id).to_owned()),
         workload: Some(test.workload()),
-        started: around.date.as_deref().and_then(Instant::parse),
         status: Some(Status::Done),
         setup: Setup {
             model_id: id,
@@ -143,6 +142,9 @@ fn pass(
         },
         ..PartialRun::default()
     };
+    if let Some(date) = &around.date {
+        partial.started_as(date);
+    }
     if test.depth > 0 {
         partial.setup.more.insert("context_size".to_owned(), test.depth.to_string());
     }

@@ -3,6 +3,8 @@
 //! In:  one line.  Out: pairs of name and value, only of names that are known to be harmless.
 //! Not here: what a setting means. A dump also holds addresses, headers, keys and paths, so only listed names leave this file.
 
+use crate::serving::warm_up;
+
 /// Names that are taken, with `_`.
 const SAFE: &[&str] = &[
     "model",
@@ -62,7 +64,7 @@ const MOST: usize = 512;
 pub(super) fn of_line(line: &str) -> Vec<(String, String)> {
     let mut pairs = match line.split_once("Namespace(") {
         Some((_, dump)) => of_dump(dump),
-        None if is_command(line) => of_command(line),
+        None if is_command(line) => with_default_rate(line, of_command(line)),
         None => Vec::new(),
     };
     let dataset = pairs.iter().find(|(name, _)| name == "dataset_name").map(|(_, value)| value.replace('-', "_"));
@@ -84,6 +86,17 @@ pub(super) fn of_line(line: &str) -> Vec<(String, String)> {
     pairs
 }
 
+/// Both benchmarks send all requests at once where nobody asks for a rate: `--request-rate` is `inf` in vLLM's `benchmarks/serve.py` and in
+/// SGLang's `bench_serving.py`. What a shell puts in may have asked.
+fn with_default_rate(line: &str, mut pairs: Vec<(String, String)>) -> Vec<(String, String)> {
+    const RATES: &[&str] = &["request_rate", "ramp_up_strategy"];
+    if !pairs.is_empty() && !line.contains("--request-rate") && !is_variable(line) {
+        let asked = pairs.iter().any(|(name, _)| RATES.contains(&name.as_str()));
+        pairs.extend((!asked).then(|| (RATES[0].to_owned(), "inf".to_owned())));
+    }
+    pairs
+}
+
 /// True for a command line of a serving benchmark. Its warnings name the program and an option too, but no model.
 fn is_command(line: &str) -> bool {
     names_program(line) && ["--model", "--backend"].iter().any(|option| line.contains(option))
@@ -93,6 +106,31 @@ fn is_command(line: &str) -> bool {
 pub(super) fn names_program(line: &str) -> bool {
     line.contains("bench")
         && ["bench serve", "bench_serving", "benchmark_serving"].iter().any(|name| line.contains(name))
+}
+
+/// The field by which the arguments of a line say that the run is a warm-up: `--metadata type=warmup`, `--tag warmup`.
+pub(super) fn warm_up(line: &str) -> Option<String> {
+    let says = |pair: &str| {
+        let (field, value) = pair.split_once('=')?;
+        let field = field.trim_matches(|letter: char| !letter.is_alphanumeric());
+        warm_up::says_so(field, value).then(|| field.to_owned())
+    };
+    let pairs = match line.split_once("Namespace(") {
+        Some((_, dump)) => of_dump(dump),
+        None if is_command(line) => {
+            let mut words = line.split_whitespace().skip_while(|word| *word != "--metadata").skip(1);
+            let said = words.by_ref().take_while(|word| !word.starts_with("--")).find_map(says);
+            if said.is_some() {
+                return said;
+            }
+            of_command(line)
+        }
+        None => return None,
+    };
+    pairs.iter().find_map(|(name, value)| match name.as_str() {
+        "metadata" => value.split(',').find_map(says),
+        _ => warm_up::says_so(name, value).then(|| name.clone()),
+    })
 }
 
 /// Whether a word is a whole option with a value, `--num-prompts`, as far as options are taken.
@@ -203,6 +241,21 @@ mod tests {
     }
 
     #[test]
+    fn arguments_that_call_a_run_a_warm_up_are_heard() {
+        for (line, said) in [
+            ("Namespace(backend='vllm', metadata=['engine=v1', 'type=warmup'], seed=0)", Some("type")),
+            ("benchmark_args=Namespace(backend='sglang', tag='warm-up')", Some("tag")),
+            ("vllm bench serve --model m --metadata run=1 phase=warmup --seed 1", Some("phase")),
+            ("python -m sglang.bench_serving --backend sglang --tag warmup", Some("tag")),
+            ("Namespace(backend='vllm', metadata=['type=measured'], num_warmups=8)", None),
+            ("vllm bench serve --model warmup --metadata a=b", None),
+            ("--metadata type=warmup", None),
+        ] {
+            assert_eq!(warm_up(line).as_deref(), said, "{line}");
+        }
+    }
+
+    #[test]
     fn a_command_line_gives_the_same() {
         let line = "docker exec x vllm bench serve --backend openai-chat --base-url http://localhost:8000 --model org/m --ignore-eos \
                     --dataset-name sharegpt --random-input-len 4000 --request-rate=0.3";
@@ -210,6 +263,8 @@ mod tests {
             shown(line),
             ["backend=openai-chat", "model=org/m", "ignore_eos=True", "dataset_name=sharegpt", "request_rate=0.3"]
         );
+        let without = "vllm bench serve --backend vllm --model org/m --num-prompts 10";
+        assert_eq!(shown(without), ["backend=vllm", "model=org/m", "num_prompts=10", "request_rate=inf"]);
         assert!(shown("vllm serve --model org/m").is_empty());
         let warning =
             "WARNING: vllm bench serve no longer sets temperature==0. For the old behavior, include --temperature=0.";
@@ -233,7 +288,8 @@ mod tests {
             let line = format!("$ vllm bench serve --backend vllm --model {value} --num-prompts=$N --ignore-eos \\");
             assert_eq!(shown(&line), ["backend=vllm", "ignore_eos=True"], "{value}");
         }
-        assert_eq!(shown("vllm bench serve --model org/a$ --temperature 0"), ["model=org/a$", "temperature=0"]);
+        let plain = shown("vllm bench serve --model org/a$ --temperature 0");
+        assert_eq!(plain, ["model=org/a$", "temperature=0", "request_rate=inf"]);
     }
 
     #[test]

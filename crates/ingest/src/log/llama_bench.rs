@@ -62,6 +62,10 @@ struct LogFindings {
     params: Option<String>,
     more: Vec<(String, String)>,
     build: Option<String>,
+    /// The heading above its table.
+    heading: Option<String>,
+    /// Devices that the program found before its table.
+    found: Option<u32>,
 }
 
 #[derive(Default)]
@@ -72,6 +76,8 @@ struct Table {
     /// Rows that have no build yet.
     open: usize,
     machine: Option<String>,
+    heading: Option<String>,
+    found: Option<u32>,
     devices: usize,
     memory_mib: Option<f64>,
     not_understood: Vec<String>,
@@ -86,6 +92,8 @@ impl LogReader for Table {
             self.build(rest);
         }
         self.device(line);
+        self.heading = heading(line).or_else(|| self.heading.take());
+        self.found = found(line).or(self.found);
     }
 
     fn finish(self: Box<Self>, file: &SourceFile<'_>) -> Option<Parsed> {
@@ -102,6 +110,27 @@ impl LogReader for Table {
         sweep::tell(&mut parsed.records, Absent::Default);
         Some(parsed)
     }
+}
+
+/// Longest heading, letters. What is longer is prose.
+const HEADING: usize = 60;
+
+/// `### GPU 0 only ###`, `== both ==`: words behind signs that underline or enclose them.
+fn heading(line: &str) -> Option<String> {
+    let line = line.trim();
+    let text = line.trim_matches(|c: char| matches!(c, '#' | '=' | '*' | '-' | ' '));
+    let marked =
+        line.starts_with('#') || ["==", "**", "--"].iter().any(|sign| line.starts_with(sign) && line.ends_with(sign));
+    let words = text.chars().any(char::is_alphabetic) && !text.contains('|') && text.chars().count() <= HEADING;
+    (marked && words).then(|| text.to_owned())
+}
+
+/// `ggml_vulkan: Found 2 Vulkan devices:`
+fn found(line: &str) -> Option<u32> {
+    let (_, rest) = line.split_once(": Found ")?;
+    let mut words = rest.split_whitespace();
+    let number = words.next()?.parse().ok()?;
+    words.any(|word| word.starts_with("device")).then_some(number)
 }
 
 impl Table {
@@ -139,6 +168,8 @@ impl Table {
             params: owned("params"),
             more: more.map(|(name, cell)| (name.clone(), (*cell).to_owned())).collect(),
             build: None,
+            heading: self.heading.clone(),
+            found: self.found,
         });
     }
 
@@ -195,6 +226,12 @@ impl Table {
         };
         if self.devices > 1 {
             setup.more.insert("devices".to_owned(), self.devices.to_string());
+        }
+        // A script that measures several things names each above its table. What is above all of them says nothing.
+        let parts = self.rows.iter().any(|other| other.heading != row.heading);
+        setup.more.extend(row.heading.clone().filter(|_| parts).map(|heading| ("section".to_owned(), heading)));
+        if let (None, Some(found)) = (setup.more.get("devices"), row.found) {
+            setup.more.insert("devices".to_owned(), found.to_string());
         }
         if row.test.depth > 0 {
             setup.more.insert("n_depth".to_owned(), row.test.depth.to_string());
@@ -278,6 +315,22 @@ mod tests {
         let partials =
             parsed.records.drain(..).map(|r| if let Record::Run(partial) = r { *partial } else { panic!() }).collect();
         (partials, parsed)
+    }
+
+    /// A script that runs the benchmark on one GPU, on another and on both tells so above each table alone.
+    #[test]
+    fn the_heading_above_a_table_is_a_setting_where_tables_have_several() {
+        let table = "| model | size | params | backend | ngl | test | t/s |\n|---|---|---|---|---|---|---|\n\
+                     | llama 7B Q4_0 | 3.56 GiB | 6.74 B | Vulkan | 100 | tg128 | 85.99 ± 0.02 |\n";
+        let text = format!(
+            "=== Results ===\n### GPU 0 ONLY ###\nggml_vulkan: Found 1 Vulkan devices:\n{table}\n### DUAL GPU ###\nggml_vulkan: Found 2 Vulkan devices:\n{table}"
+        );
+        let (runs, _) = read(&text);
+        let said =
+            |run: &PartialRun| ["section", "devices"].map(|name| run.setup.more.get(name).cloned().unwrap_or_default());
+        assert_eq!(runs.iter().map(said).collect::<Vec<_>>(), [["GPU 0 ONLY", "1"], ["DUAL GPU", "2"]]);
+        let (runs, _) = read(&format!("# Results\n{table}"));
+        assert_eq!(said(&runs[0])[0], "", "one heading above everything tells nothing apart");
     }
 
     #[test]

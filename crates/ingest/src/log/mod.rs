@@ -45,6 +45,7 @@ use sparkbench_text::error::Error;
 use command::Command;
 use kind::LogReader;
 pub use kind::TextKind;
+use quoted::Prose;
 pub(super) use trtllm::{TRTLLM, fingerprint, shape};
 
 use llama::LLAMA;
@@ -81,6 +82,9 @@ pub(super) struct Text;
 
 /// Endings of files that are text a program printed, whatever its first lines say.
 const PRINTED: &[&str] = &[".log", ".out", ".txt", ".stdout", ".stderr"];
+
+/// What becomes of notes.
+const PROSE: &str = "prose, kept. A log that it quotes is not read";
 
 struct Marks {
     automaton: Option<AhoCorasick>,
@@ -174,6 +178,7 @@ fn parse_as(file: &mut SourceFile<'_>, kinds: &[&TextKind], marks: &Marks) -> Re
         }
     };
     let mut open: Option<Command> = None;
+    let mut prose = Prose::default();
     let mut lines = file.lines(LINE_LIMIT);
     while let Some(line) = lines.next_line().map_err(unreadable)? {
         let raw = String::from_utf8_lossy(line.bytes);
@@ -181,6 +186,7 @@ fn parse_as(file: &mut SourceFile<'_>, kinds: &[&TextKind], marks: &Marks) -> Re
         if first.is_empty() && !plain.trim().is_empty() {
             first = super::figure::excerpt(plain.trim());
         }
+        prose.see(&plain);
         if open.as_mut().is_some_and(|command| command.take(&plain)) {
             continue;
         }
@@ -197,6 +203,8 @@ fn parse_as(file: &mut SourceFile<'_>, kinds: &[&TextKind], marks: &Marks) -> Re
     if let Some(Command { number, text, .. }) = open {
         give(number, &text, marks.wanted(&text));
     }
+    // Whoever names the kind knows what it is.
+    file.is_prose = kinds.len() > 1 && prose.is(file.name());
     let mut all = Parsed::default();
     for (kind, reader) in kinds.iter().zip(readers) {
         let Some(found) = reader.finish(file) else { continue };
@@ -213,6 +221,9 @@ fn parse_as(file: &mut SourceFile<'_>, kinds: &[&TextKind], marks: &Marks) -> Re
         // A table in it looked like a result of an unknown format.
         all.kinds.push(not_analysed::NotAnalysed.name());
         all.notes.push(word.to_owned());
+    } else if all.kinds.is_empty() && file.is_prose {
+        all.kinds.push(not_analysed::NotAnalysed.name());
+        all.notes.push(PROSE.to_owned());
     } else if all.kinds.is_empty() {
         // It stays with the run that it is beside. Alone it is named with its first line.
         all.records.push(Record::Run(Box::new(PartialRun { join_role: JoinRole::Detail, ..PartialRun::default() })));

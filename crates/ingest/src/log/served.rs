@@ -7,7 +7,10 @@ use super::faults::Faults;
 use super::findings::LogFindings;
 use crate::sheet::last_part;
 use crate::{JoinRole, Parsed, PartialRun, Record, ServerState, SourceFile};
-use sparkbench_model::{Series, Setup, Status};
+use sparkbench_model::{Extra, Reading, Series, Setup, Status};
+
+/// The time to be up of which a server that is up has one.
+const LOAD_TIME: &str = "model_load_s";
 
 /// Output of one start of a server.
 pub(super) struct Served {
@@ -33,9 +36,23 @@ impl Served {
     pub(super) fn finish(mut self, file: &SourceFile<'_>) -> Parsed {
         let status = self.faults.reason(self.up).map(Status::Failed);
         self.faults.into(&mut self.found);
-        let (readings, extras) = self.found.finish(file, self.rules);
+        let (mut readings, mut extras) = self.found.finish(file, self.rules);
         let setup = Setup { engine: Some(self.engine.to_owned()), ..self.setup };
         let never = status.is_some() && !self.up;
+        if never {
+            // Loading that came to nothing is no load time of a server.
+            let is_load = |reading: &Reading| reading.metric == LOAD_TIME;
+            extras.extend(readings.iter().filter(|reading| is_load(reading)).map(|reading| {
+                Extra::number(
+                    "model_load",
+                    "s",
+                    reading.value,
+                    Some("the server never came up"),
+                    reading.origin.clone(),
+                )
+            }));
+            readings.retain(|reading| !is_load(reading));
+        }
         let partial = PartialRun {
             join_role: JoinRole::WholeFolder,
             server: Some(if never { ServerState::NeverUp } else { ServerState::Served }),

@@ -11,12 +11,11 @@
 mod block;
 mod sglang;
 
-use std::collections::BTreeSet;
-
 use super::arguments;
 use super::cut::{after, place};
 use super::kind::{LogReader, TextKind};
-use crate::{About, JoinRole, Parsed, Record, SourceFile};
+use crate::serving::warm_up;
+use crate::{About, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use block::{Block, Flavour};
 
 /// Header of a block.
@@ -78,18 +77,36 @@ struct Console {
     flavour: Flavour,
     /// Settings printed since the last block.
     before: Vec<(String, String)>,
+    /// What the arguments since then call a warm-up.
+    warm_up: Option<String>,
     open: Option<Block>,
+    /// The open block is that of a warm-up.
+    open_is_warm_up: bool,
     done: Vec<Block>,
     more: usize,
+    /// Notes on blocks of warm-ups.
+    warm_ups: Vec<String>,
 }
 
 impl Console {
     const fn of(flavour: Flavour) -> Self {
-        Self { flavour, before: Vec::new(), open: None, done: Vec::new(), more: 0 }
+        Self {
+            flavour,
+            before: Vec::new(),
+            warm_up: None,
+            open: None,
+            open_is_warm_up: false,
+            done: Vec::new(),
+            more: 0,
+            warm_ups: Vec::new(),
+        }
     }
 
     fn close(&mut self) {
         let Some(block) = self.open.take() else { return };
+        if std::mem::take(&mut self.open_is_warm_up) {
+            return;
+        }
         if self.done.len() < MOST {
             self.done.push(block);
         } else {
@@ -119,6 +136,9 @@ impl Console {
         for (name, value) in arguments::of_line(line) {
             self.set(&name, &value);
         }
+        if let Some(field) = arguments::warm_up(line) {
+            self.warm_up = Some(warm_up::said_by(&field));
+        }
     }
 }
 
@@ -129,6 +149,12 @@ impl LogReader for Console {
             self.close();
             let start = line.get(..at).map_or(0, |before| before.trim_end_matches('=').len());
             self.open = Some(Block::new(number, start, turns, std::mem::take(&mut self.before)));
+            if let Some(note) = self.warm_up.take() {
+                self.open_is_warm_up = true;
+                if !self.warm_ups.contains(&note) {
+                    self.warm_ups.push(note);
+                }
+            }
             return;
         }
         match &mut self.open {
@@ -144,20 +170,20 @@ impl LogReader for Console {
     fn finish(mut self: Box<Self>, file: &SourceFile<'_>) -> Option<Parsed> {
         self.close();
         let mut parsed = Parsed::default();
-        let mut seen = BTreeSet::new();
-        let mut partials = Vec::new();
+        parsed.notes.append(&mut self.warm_ups);
+        let mut partials: Vec<PartialRun> = Vec::new();
         for block in self.done {
             if block.flavour() != self.flavour || block.is_empty() {
                 continue;
             }
             let partial = block.partial(file, &mut parsed);
-            if partial.fingerprint.as_ref().is_none_or(|mark| seen.insert(mark.clone())) {
-                partials.push(partial);
-            } else {
+            if partials.iter().any(|other| partial.repeats(other)) {
                 parsed.notes.push("a block that stands in it twice is counted once".to_owned());
+            } else {
+                partials.push(partial);
             }
         }
-        if partials.is_empty() {
+        if partials.is_empty() && parsed.notes.is_empty() {
             return None;
         }
         if self.more > 0 {

@@ -71,11 +71,20 @@ const CALLED: &[(&str, Label)] = &[
     ("model_name", Label::Model),
     ("name", Label::Model),
     ("quant", Label::Quantisation),
+    ("precision", Label::Quantisation),
     ("concurrency", Label::Batch),
     ("max_concurrency", Label::Batch),
     ("conc", Label::Batch),
     ("concurrent_requests", Label::Batch),
     ("num_concurrent_requests", Label::Batch),
+    ("concurrent_users", Label::Batch),
+    ("num_users", Label::Batch),
+    ("users", Label::Batch),
+    ("num_clients", Label::Batch),
+    ("clients", Label::Batch),
+    ("num_streams", Label::Batch),
+    ("streams", Label::Batch),
+    ("n_parallel", Label::Batch),
     ("batch_size", Label::Batch),
     ("input_len", Label::Isl),
     ("input_length", Label::Isl),
@@ -96,6 +105,7 @@ const CALLED: &[(&str, Label)] = &[
     ("num_prompts", Label::Requests),
     ("num_requests", Label::Requests),
     ("n_requests", Label::Requests),
+    ("reqs", Label::Requests),
     ("device", Label::Machine),
     ("gpu_name", Label::Machine),
     ("hardware", Label::Machine),
@@ -163,6 +173,9 @@ const REMARKS: &[&str] = &[
     "command",
     "cmd",
 ];
+
+/// Those of them that say why a row has no figures.
+const REASONS: &[&str] = &["error", "errors", "error_message", "message", "reason", "failure", "failure_reason"];
 
 /// Content of one column.
 #[derive(Debug, Clone, PartialEq)]
@@ -352,9 +365,9 @@ impl TableColumns {
         self.by_people
     }
 
-    /// True where no column says what was measured, so that only the name of the file does.
-    pub(super) fn is_named_by_file(&self) -> bool {
-        self.by_people && !self.of.contains(&TableColumn::Label(Label::Model))
+    /// True for a column that says why something failed.
+    pub(super) fn is_reason(&self, place: usize) -> bool {
+        self.names.get(place).is_some_and(|name| REASONS.contains(&spelling::plain(name).as_str()))
     }
 
     /// Remembers what a stranger holds.

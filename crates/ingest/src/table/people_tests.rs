@@ -49,7 +49,7 @@ fn rows_of_different_contexts_are_different_cells() {
         "ctx_tokens,prefill_tokens,prefill_tps,gen_tokens,gen_tps,kvcache_bytes\n2048,2048,418.96,128,14.36,52184460\n4096,2048,431.02,128,14.21,69210112\n",
     );
     let [short, long] = partials(&parsed)[..] else { panic!("{parsed:?}") };
-    assert_eq!((short.workload.as_deref(), long.workload.as_deref()), (Some("gb10-ctx2048"), Some("gb10-ctx4096")));
+    assert_eq!((short.workload.as_deref(), long.workload.as_deref()), (Some("ctx2048"), Some("ctx4096")));
     assert_eq!((short.environment.as_deref(), short.setup.more["context_length"].as_str()), (None, "2048"));
     assert_eq!((figures(short), figures(long)), (vec![("decode_tok_s", 14.36)], vec![("decode_tok_s", 14.21)]));
     assert_eq!((parsed.left_out.len(), short.readings[0].origin.field.as_deref()), (0, Some("gen_tps")));
@@ -107,21 +107,16 @@ fn a_list_of_requests_or_of_samples_is_no_table_of_runs() {
     }
 }
 
-/// Runs are never averaged over what a person chose.
+/// What a person chose is a setting, under the name that its column has. The words of the file's name are found where runs are laid out.
 #[test]
-fn rows_that_differ_in_concurrency_in_a_word_or_by_their_file_are_different_cells() {
-    let cells = |name: &str, text: &str| -> Vec<String> {
-        partials(&read(name, text)).iter().map(|partial| partial.workload.clone().unwrap_or_default()).collect()
-    };
-    let rows = "concurrency,ttft_p50_ms\n1,50\n16,90\n";
-    assert_eq!(cells("gb10.csv", rows), ["gb10-c1", "gb10-c16"]);
-    assert_eq!(cells("gb10_mtp.csv", rows), ["gb10-mtp-c1", "gb10-mtp-c16"]);
-    assert_eq!(
-        (cells("gb10_run1.csv", rows), cells("run2.csv", rows)),
-        (cells("gb10.csv", rows), vec!["c1".to_owned(), "c16".to_owned()])
-    );
+fn words_of_a_row_are_settings_of_its_run() {
     let rows = "name,concurrency,cache_type,ttft_p50_ms,error\nm,1,cold,50,\nm,1,warm,20,slow once\n";
-    assert_eq!(cells("a.csv", rows), ["c1-cold", "c1-warm"]);
+    let parsed = read("a.csv", rows);
+    let said: Vec<(Option<&str>, Option<&str>)> = partials(&parsed)
+        .iter()
+        .map(|partial| (partial.workload.as_deref(), partial.setup.more.get("cache_type").map(String::as_str)))
+        .collect();
+    assert_eq!(said, [(Some("c1"), Some("cold")), (Some("c1"), Some("warm"))]);
 }
 
 #[test]
@@ -137,4 +132,60 @@ fn a_row_without_a_figure_is_left_out_unless_its_status_says_why() {
     let parsed = read("a.csv", "name,status,gen_tps\na,,12\nb,,\nc,failed,\n");
     assert_eq!((partials(&parsed).len(), parsed.left_out.len()), (2, 1));
     assert!(parsed.left_out[0].to_string().contains("line 3: it holds no figure"), "{:?}", parsed.left_out);
+}
+
+/// Issue 32: a row that failed was left out, and with it the fact that it did.
+#[test]
+fn a_row_that_did_not_end_well_is_a_failed_run_with_its_reason() {
+    let parsed = read(
+        "sweep.csv",
+        "model,ctx,conc,status,decode_tps,error\n\
+         m,4k,1,ok,59.5,\n\
+         m,32K,1,timeout,0,no answer in 600 s\n\
+         m,128k,1,OOM,,\n\
+         m,1M,1,skipped,,\n\
+         m,4k,8,error,,CUDA error\n\
+         m,4k,16,ok,oom,\n\
+         m,4k,32,baseline,1,\n",
+    );
+    let found: Vec<(&str, Option<&Status>, usize)> = partials(&parsed)
+        .iter()
+        .map(|run| {
+            (
+                run.setup.more["context_length"].as_str(),
+                run.status.as_ref(),
+                figures(run).iter().filter(|f| f.1.is_finite()).count(),
+            )
+        })
+        .collect();
+    let failed = |why: &str| Status::Failed(why.to_owned());
+    let expected = [
+        ("4096", Status::Done, 1),
+        ("32768", failed("timeout: no answer in 600 s"), 0),
+        ("131072", failed("out of memory"), 0),
+        ("1048576", failed("skipped"), 0),
+        ("4096", failed("CUDA error"), 0),
+        ("4096", failed("out of memory"), 0),
+    ];
+    let expected: Vec<(&str, Option<&Status>, usize)> =
+        expected.iter().map(|(context, status, figures)| (*context, Some(status), *figures)).collect();
+    assert_eq!(found, expected);
+    assert!(parsed.left_out[0].to_string().contains("found \"baseline\""), "{:?}", parsed.left_out);
+}
+
+/// Issue 32: names of two owners' files.
+#[test]
+fn aggregates_and_rates_as_tools_call_them_are_read() {
+    let parsed = read(
+        "concurrency_sweep.json",
+        "[{\"conc\": 1, \"reqs\": 8, \"agg_tok_s\": 75.2, \"ttft_p50_ms\": 54.6}, {\"conc\": 2, \"reqs\": 8, \"agg_tok_s\": 123.8, \"ttft_p50_ms\": 61.6}]",
+    );
+    let [one, two] = partials(&parsed)[..] else { panic!("{parsed:?}") };
+    assert_eq!(figures(two), [("output_throughput_tok_s", 123.8), ("ttft_ms_p50", 61.6)]);
+    assert_eq!((one.setup.batch, one.setup.requests), (Some(1.0), Some(8.0)));
+    let parsed = read(
+        "compare_offloading.csv",
+        "iteration,input_len,cache_type,mean_ttft_ms,std_ttft_ms,total_token_throughput\n1,100,cpu-cpu,252.5,37.6,5624.8\n",
+    );
+    assert_eq!(figures(partials(&parsed)[0]), [("ttft_ms", 252.5), ("total_throughput_tok_s", 5624.8)]);
 }

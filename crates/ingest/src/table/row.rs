@@ -10,7 +10,7 @@ use crate::serving::warm_up;
 use crate::sheet::{cell, load, short, unit_of};
 use crate::{JoinRole, PartialRun, SourceFile};
 use sparkbench_model::spelling::WrittenIn;
-use sparkbench_model::{Extra, Instant, Status};
+use sparkbench_model::{Extra, Instant, Reading, Status};
 use sparkbench_text::error::{Error, Place};
 use sparkbench_text::escape;
 
@@ -21,8 +21,6 @@ const STRANGER: &str = "the name of the column is not a metric of ours";
 const PREFILL: &str = "prompt tokens a second: the speed of the prefill";
 /// Longest word of a setting, letters. What is longer is a remark.
 const WORD_MOST: usize = 40;
-/// What people write before the number of a repeat.
-const COUNTERS: &[&str] = &["run", "r", "rep", "repeat", "iter", "iteration", "trial", "try", "pass"];
 /// Most columns of such figures. A row of more is no run.
 const STRANGERS: usize = 256;
 
@@ -58,8 +56,7 @@ pub(super) fn run(
     cells: &[(usize, &str)],
 ) -> Result<PartialRun, Error> {
     let mut partial = PartialRun { join_role: JoinRole::Alone, ..PartialRun::default() };
-    let (mut outcome, mut exit_code, mut context) = (None, None, None);
-    let mut words: Vec<String> = Vec::new();
+    let (mut outcome, mut exit_code, mut context, mut reason, mut without_figure) = (None, None, None, None, None);
     for (place, cell) in cells {
         let (Some((name, column)), cell) = (columns.at(*place), *cell) else { continue };
         let unlike = |expected: &str| {
@@ -76,14 +73,21 @@ pub(super) fn run(
                     WrittenIn::Seconds => Scale::Seconds,
                     WrittenIn::Mebibytes => Scale::Times(1.0 / 1024.0),
                 };
+                // `OOM` in the place of a figure says that there is none, and why.
+                let says = word(cell).filter(|word| matches!(word, Status::Failed(_)));
+                let cell = if says.is_some() { "" } else { cell };
+                without_figure = without_figure.or(says);
                 let figure = Figure::parse(cell).ok_or_else(|| unlike("a number"))?.scaled(scale);
                 partial.readings.push(figure.reading(metric.metric.as_str(), origin()));
                 continue;
             }
             TableColumn::Prefill | TableColumn::Unknown => {
+                if columns.is_reason(*place) && !is_missing(cell) {
+                    reason.get_or_insert_with(|| excerpt(cell.trim()));
+                }
                 let is_word = cell.chars().count() <= WORD_MOST && Figure::parse(cell).is_none() && !is_missing(cell);
                 if columns.is_setting(*place) && is_word {
-                    words.push(cell.trim().to_owned());
+                    partial.setup.more.insert(name.to_owned(), cell.trim().to_owned());
                 }
                 if let Some(value) = Figure::parse(cell).and_then(Figure::finite)
                     && partial.extras.len() < STRANGERS
@@ -107,6 +111,8 @@ pub(super) fn run(
         let text = || Some(escape::of_cell(cell).to_owned());
         let count = || cell.parse::<u32>().map(Some).map_err(|_| unlike("a whole number"));
         let figure = || Figure::parse(cell).and_then(Figure::finite).map(Some).ok_or_else(|| unlike("a number"));
+        let tokens =
+            || thousands(cell).or_else(|| figure().ok()?).map(Some).ok_or_else(|| unlike("a number of tokens"));
         let moment = || Instant::parse(cell).map(Some).ok_or_else(|| unlike("a moment as 2026-01-31T23:59:59Z"));
         match label {
             Label::Campaign => partial.campaign = text(),
@@ -117,10 +123,13 @@ pub(super) fn run(
             Label::Repeat => partial.repeat = count()?,
             Label::Block => partial.block = count()?,
             Label::Position => partial.position = count()?,
-            Label::Started => partial.started = moment()?,
+            Label::Started => {
+                moment()?;
+                partial.started_as(cell);
+            }
             Label::Ended => partial.ended = moment()?,
             Label::Status => {
-                outcome = Some(word(cell).ok_or_else(|| unlike("done, failed or unrecorded"))?);
+                outcome = Some(word(cell).ok_or_else(|| unlike("done, failed, oom, timeout, skipped or unrecorded"))?);
             }
             Label::ExitCode => exit_code = Some(cell.parse::<i64>().map_err(|_| unlike("a whole number"))?),
             Label::ModelId => partial.setup.model_id = text(),
@@ -129,9 +138,9 @@ pub(super) fn run(
             Label::EngineVersion => partial.setup.engine_version = text(),
             Label::Quantisation => partial.setup.quantisation = text(),
             Label::Batch => partial.setup.batch = figure()?,
-            Label::Isl => partial.setup.isl = figure()?,
-            Label::Osl => partial.setup.osl = figure()?,
-            Label::ContextLength => context = figure()?,
+            Label::Isl => partial.setup.isl = tokens()?,
+            Label::Osl => partial.setup.osl = tokens()?,
+            Label::ContextLength => context = tokens()?,
             Label::Requests => partial.setup.requests = figure()?,
             Label::Ignored => {}
         }
@@ -140,14 +149,28 @@ pub(super) fn run(
     if columns.name_workload() {
         let setup = &partial.setup;
         let context = context.map(|tokens| format!("ctx{}", short(tokens)));
-        let rest: Vec<String> = context.into_iter().chain(load(setup.batch, None)).chain(words).collect();
-        let file = columns.is_named_by_file().then(|| stem(file.name())).flatten();
-        partial.workload = cell(file.as_deref(), setup.isl, setup.osl, (!rest.is_empty()).then(|| rest.join("-")));
+        let rest: Vec<String> = context.into_iter().chain(load(setup.batch, None)).collect();
+        partial.workload = cell(None, setup.isl, setup.osl, (!rest.is_empty()).then(|| rest.join("-")));
     }
     partial.setup.exit_code = exit_code;
+    let is_figure = |reading: &Reading| reading.value.is_finite() && reading.value != 0.0;
+    if without_figure.is_some()
+        && !matches!(outcome, Some(Status::Failed(_)))
+        && !partial.readings.iter().any(is_figure)
+    {
+        outcome = without_figure;
+    }
+    if let (Some(Status::Failed(why)), Some(reason)) = (&mut outcome, reason) {
+        if why == UNSAID { *why = reason } else { *why = format!("{why}: {reason}") }
+    }
+    if matches!(outcome, Some(Status::Failed(_))) {
+        // Zeros of a row that failed measure nothing.
+        partial.readings.retain(|reading| reading.value != 0.0);
+    }
     // A status in words is the source's own judgement. Without one the code decides.
     partial.status = match (outcome, status(exit_code)) {
-        (Some(Status::Failed(_)), Some(Status::Failed(code))) => Some(Status::Failed(code)),
+        (Some(Status::Failed(why)), Some(Status::Failed(code))) if why == UNSAID => Some(Status::Failed(code)),
+        (Some(Status::Failed(why)), Some(Status::Failed(code))) => Some(Status::Failed(format!("{why} ({code})"))),
         (said, code) => said.or(code),
     };
     if columns.by_people() && partial.status.is_none() && partial.readings.iter().all(|reading| reading.value.is_nan())
@@ -168,27 +191,57 @@ pub(super) fn run(
     Ok(partial)
 }
 
-/// The words of a file's name that are no counter: rows of two files are one cell only where a person gave them one name.
-fn stem(name: &str) -> Option<String> {
-    let name = name.rsplit('/').next().unwrap_or(name);
-    let name = name.split('.').next().unwrap_or(name);
-    let is_counter = |word: &str| {
-        let digits = word.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
-        let letters = word.strip_suffix(digits).unwrap_or_default().to_ascii_lowercase();
-        COUNTERS.contains(&letters.as_str()) || (letters.is_empty() && digits.len() <= 2)
-    };
-    let words: Vec<&str> = name.split(['-', '_', ' ']).filter(|word| !word.is_empty() && !is_counter(word)).collect();
-    (!words.is_empty()).then(|| words.join("-"))
-}
+/// Why a row failed that says no more than that.
+const UNSAID: &str = "the source says so";
+/// Words for a row without a result, and what they say of it.
+const FAILURES: &[(&str, &str)] = &[
+    ("failed", UNSAID),
+    ("fail", UNSAID),
+    ("failure", UNSAID),
+    ("error", UNSAID),
+    ("oom", "out of memory"),
+    ("out of memory", "out of memory"),
+    ("timeout", "timeout"),
+    ("timed out", "timeout"),
+    ("crash", "crashed"),
+    ("crashed", "crashed"),
+    ("killed", "killed"),
+    ("aborted", "aborted"),
+    ("cancelled", "cancelled"),
+    ("canceled", "cancelled"),
+    ("skipped", "skipped"),
+    ("skip", "skipped"),
+    ("not run", "not run"),
+    ("unsupported", "not supported"),
+    ("not supported", "not supported"),
+];
 
-/// `failed` may carry its reason behind a colon.
+/// A word for how a row ended. That of a failure may carry its reason behind a colon.
 fn word(cell: &str) -> Option<Status> {
     let (word, reason) = cell.split_once(':').unwrap_or((cell, ""));
-    match word.trim().to_ascii_lowercase().as_str() {
-        "done" | "ok" | "completed" | "success" => Some(Status::Done),
-        "failed" | "error" if reason.trim().is_empty() => Some(Status::Failed("the source says so".to_owned())),
-        "failed" | "error" => Some(Status::Failed(reason.trim().to_owned())),
+    let (word, reason) = (word.trim().to_ascii_lowercase().replace(['_', '-'], " "), reason.trim());
+    if let Some((_, what)) = FAILURES.iter().find(|(known, _)| *known == word) {
+        return Some(Status::Failed(match (*what, reason) {
+            (what, "") => what.to_owned(),
+            (UNSAID, reason) => reason.to_owned(),
+            (what, reason) => format!("{what}: {reason}"),
+        }));
+    }
+    match word.as_str() {
+        "done" | "ok" | "completed" | "complete" | "success" | "successful" | "succeeded" | "passed" | "finished" => {
+            Some(Status::Done)
+        }
         "unrecorded" => Some(Status::Unrecorded),
         _ => None,
     }
+}
+
+/// `4k`, `32K`, `1M` tokens: those of a context of 4096, 32768 and 1048576.
+fn thousands(cell: &str) -> Option<f64> {
+    let (digits, factor) = match cell.trim().char_indices().last()? {
+        (at, 'k' | 'K') => (cell.trim().get(..at)?, 1024.0),
+        (at, 'm' | 'M') => (cell.trim().get(..at)?, 1024.0 * 1024.0),
+        _ => return None,
+    };
+    Figure::parse(digits.trim()).and_then(Figure::finite).filter(|count| *count > 0.0).map(|count| count * factor)
 }

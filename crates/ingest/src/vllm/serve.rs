@@ -10,6 +10,8 @@
 //! carries (`VLLM_USE_RUST_BENCH`) writes it in UTC with a zone. It also writes its own `steady_state` and conversations
 //! (`mode: multi_turn`).
 
+use std::collections::BTreeMap;
+
 use super::{detail, table};
 use crate::at::At;
 use crate::figure::Figure;
@@ -146,9 +148,17 @@ pub(crate) fn mark_of(figures: &Figures) -> Option<String> {
 
 /// Drops a result that the file holds twice.
 fn copies(partials: &mut Vec<PartialRun>, parsed: &mut Parsed) {
-    let mut seen = std::collections::BTreeSet::new();
     let all = partials.len();
-    partials.retain(|partial| partial.fingerprint.as_ref().is_none_or(|mark| seen.insert(mark.clone())));
+    let mut kept: BTreeMap<String, Vec<PartialRun>> = BTreeMap::new();
+    partials.retain(|partial| {
+        let Some(mark) = &partial.fingerprint else { return true };
+        let known = kept.entry(mark.clone()).or_default();
+        let is_new = !known.iter().any(|other| partial.repeats(other));
+        // What tells two of them apart, and no lists of requests.
+        let PartialRun { fingerprint, started, setup, readings, .. } = partial.clone();
+        known.push(PartialRun { fingerprint, started, setup, readings, ..PartialRun::default() });
+        is_new
+    });
     if partials.len() < all {
         parsed.notes.push(format!("{} of {all} results stand in it twice. Each is counted once", all - partials.len()));
     }
@@ -160,6 +170,8 @@ struct Found {
     figures: Figures,
     load: Option<String>,
     date: Option<Instant>,
+    /// The date names its zone.
+    zoned: bool,
     private: usize,
     /// One of the runs that a sweep makes before those that count.
     warm_up: bool,
@@ -185,6 +197,7 @@ fn partial(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Option<
         figures: Figures::default(),
         load: None,
         date: None,
+        zoned: false,
         private: 0,
         warm_up: false,
     };
@@ -198,7 +211,7 @@ fn partial(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Option<
             parsed.left_out.push(error);
         }
     }
-    let Found { mut partial, figures, load, date, private, warm_up } = found;
+    let Found { mut partial, figures, load, date, zoned, private, warm_up } = found;
     if warm_up {
         parsed.notes.push("a warm-up of a sweep is not counted".to_owned());
         return None;
@@ -218,7 +231,12 @@ fn partial(file: &SourceFile<'_>, root: &At<'_>, parsed: &mut Parsed) -> Option<
     partial.workload = lengths.workload(&partial.setup);
     partial.ended = date;
     let lasted = figures.get("duration").filter(|seconds| (0.0..LONGEST_S).contains(seconds));
-    partial.started = date.zip(lasted).map(|(end, seconds)| Instant(end.0 - (seconds * 1000.0).round() as i64));
+    let started = date.zip(lasted).map(|(end, seconds)| Instant(end.0 - (seconds * 1000.0).round() as i64));
+    if zoned {
+        partial.started = started;
+    } else {
+        partial.started_somewhere(started);
+    }
     // Times that are all zero mark nothing. Of a run that failed its moment does.
     partial.fingerprint = match (figures.failure(), date) {
         (None, _) => mark_of(&figures),
@@ -246,7 +264,10 @@ impl Found {
     fn key(&mut self, file: &SourceFile<'_>, key: &str, at: &At<'_>) -> Result<(), Error> {
         let setup = &mut self.partial.setup;
         match key {
-            "date" => self.date = at.text()?.and_then(moment),
+            "date" => {
+                let text = at.text()?;
+                (self.date, self.zoned) = (text.and_then(moment), text.is_some_and(Instant::names_zone));
+            }
             "model_id" | "model" => {
                 if let Some(id) = at.text()?.and_then(model_id) {
                     self.partial.model = Some(last_part(&id).to_owned());

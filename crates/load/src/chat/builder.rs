@@ -275,7 +275,12 @@ impl TurnBuilder {
             let live_answer = answer.unwrap_or_default();
             let carried = if self.setup.chat.recorded_answers { live.said.recorded.take() } else { None };
             let words = carried.as_ref().unwrap_or(&live_answer);
-            self.figures.turns.without_text += u64::from(words.trim().is_empty() && ended.phase == Phase::Measured);
+            if words.trim().is_empty() && ended.phase == Phase::Measured {
+                self.figures.turns.without_text += 1;
+                // The last answer of a conversation is in nobody's history.
+                let goes_on = ended.turn.saturating_add(1) < live.script.turns;
+                self.figures.turns.empty_history += u64::from(goes_on);
+            }
             push_message(&mut live.messages, "assistant", words);
             live.answered_to = live.messages.len();
             if self.setup.texts.exact() {

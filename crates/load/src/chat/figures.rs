@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::log::Ended;
 use crate::order::Phase;
 use sparkbench_host::net::Ns;
+use sparkbench_text::plural::counted;
 
 /// Turns that have a line of their own. Later ones share the last.
 pub(crate) const TURNS_LISTED: usize = 32;
@@ -87,8 +88,11 @@ pub struct TurnCounts {
     pub answered: u64,
     /// Of those, failed.
     pub failed: u64,
-    /// Of those that were answered, with an answer without visible text that the history holds as it is.
+    /// Of those that were answered, with an answer without visible text.
     pub without_text: u64,
+    /// Of those, with a turn behind them, whose history holds the empty answer.
+    #[serde(default)]
+    pub empty_history: u64,
     /// Turns behind a failed one, never sent.
     pub not_sent: u64,
 }
@@ -178,6 +182,7 @@ impl Figures {
         own.answered += theirs.answered;
         own.failed += theirs.failed;
         own.without_text += theirs.without_text;
+        own.empty_history += theirs.empty_history;
         own.not_sent += theirs.not_sent;
         self.first_turn.join(&other.first_turn);
         self.later_turns.join(&other.later_turns);
@@ -193,13 +198,23 @@ impl Figures {
         self.answers_repaired += other.answers_repaired;
     }
 
-    /// For the reader: answers that left nothing to carry over. A model that thinks may use up its tokens before it says anything.
-    pub fn empty_history(&self) -> Option<String> {
-        let TurnCounts { without_text, answered, .. } = self.turns;
+    /// For the reader: answers without anything to see, and what that means for the turns behind them. A model that thinks may use up its
+    /// tokens before it says anything.
+    pub fn empty_answers(&self) -> Option<String> {
+        let TurnCounts { without_text, empty_history, answered, .. } = self.turns;
+        let effect = match empty_history {
+            0 => String::new(),
+            1 => {
+                ", so a history holds an empty assistant message and its conversation is not the planned one".to_owned()
+            }
+            held => format!(
+                ", so the history holds {held} empty assistant messages and the conversations are not the planned ones"
+            ),
+        };
         (without_text > 0).then(|| {
             format!(
-                "{without_text} of {answered} answers have no visible text, so the history holds empty assistant messages and the \
-                 conversations are not the planned ones. Give answers more tokens, or turn thinking off with --extra-body"
+                "{without_text} of {} no visible text{effect}. Give answers more tokens, or turn thinking off with --extra-body",
+                counted(usize::try_from(answered).unwrap_or(usize::MAX), "answer has", "answers have")
             )
         })
     }

@@ -417,19 +417,28 @@ fn what_the_end_of_the_load_cancels_has_not_failed() {
 
 /// Issue 34: a model whose thinking ate its tokens left empty messages in the history, and nobody was told.
 #[test]
-fn answers_without_text_are_counted_and_named_because_the_history_holds_them() {
+fn answers_without_text_are_counted_and_named_with_what_the_history_holds() {
     let load = lead(&settings(made(1, 2)), &mut |sent: &Sent| {
         let text = if sent.conversation == 0 { "" } else { "an answer" };
         (Status::Ok, Some(text.into()), MS)
     });
     assert_eq!((load.figures.turns.answered, load.figures.turns.without_text), (6, 3));
     assert_eq!((load.figures.conversations.done, load.figures.turns.failed), (2, 0));
-    let note = load.figures.empty_history().unwrap();
-    assert!(note.starts_with("3 of 6 answers have no visible text"), "{note}");
-    assert_eq!(lead(&settings(made(1, 1)), &mut plain).figures.empty_history(), None);
+    // The last of the three is in no history.
+    assert_eq!(load.figures.turns.empty_history, 2);
+    let note = load.figures.empty_answers().unwrap();
+    let said = "3 of 6 answers have no visible text, so the history holds 2 empty assistant messages";
+    assert!(note.starts_with(said), "{note}");
+    assert_eq!(lead(&settings(made(1, 1)), &mut plain).figures.empty_answers(), None);
     let mut joined = load.figures.clone();
     joined.join(&load.figures);
-    assert_eq!(joined.turns.without_text, 6);
+    assert_eq!((joined.turns.without_text, joined.turns.empty_history), (6, 4));
+    // A conversation of one turn has no history.
+    let single = Conversations { turns: Lengths::Fixed(1), ..made(1, 1) };
+    let load = lead(&settings(single), &mut |_: &Sent| (Status::Ok, Some(Vec::new()), MS));
+    assert_eq!((load.figures.turns.answered, load.figures.turns.empty_history), (1, 0));
+    let note = load.figures.empty_answers().unwrap();
+    assert!(note.starts_with("1 of 1 answer has no visible text. Give answers more tokens"), "{note}");
 }
 
 #[test]

@@ -31,10 +31,10 @@ pub(super) enum Body {
 pub(super) enum Taken {
     /// More is to come.
     More,
-    /// The answer is complete. Whether its connection can carry another.
+    /// The answer is complete.
     Complete {
-        /// It can.
-        keep: bool,
+        /// Bytes of the read that are its own.
+        used: usize,
     },
     /// There is no use in reading on: [`Job::outcome`] says why.
     Hopeless,
@@ -174,7 +174,7 @@ impl Job {
                     let read = events.closed(&mut |event| self.event(&event, stamp, deltas, chunks, sink));
                     self.wrong(read);
                 }
-                Taken::Complete { keep: self.keep_alive && used == bytes.len() }
+                Taken::Complete { used }
             }
             Ok(ResponseProgress::More) if self.body == Body::Other && self.record.bytes > BODY_MAX => {
                 self.record.end = Some(stamp);
@@ -356,6 +356,11 @@ impl Job {
     /// Whether the answer lacks nothing but the end of the connection's message.
     pub(super) fn said_all(&self) -> bool {
         self.record.done
+    }
+
+    /// Whether the server keeps the connection for another request.
+    pub(super) fn keeps(&self) -> bool {
+        self.keep_alive
     }
 
     /// Whether the server asks to come again later, and how it says so.

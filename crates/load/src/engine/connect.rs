@@ -50,6 +50,7 @@ impl Engine {
                 out: Vec::new(),
                 watched: true,
                 answered: 0,
+                sent: 0,
                 rested: false,
             });
             self.deadlines.extend(deadline.map(|deadline| (deadline, token)));

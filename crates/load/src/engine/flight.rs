@@ -7,11 +7,12 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::answer::{Job, Taken};
 use super::pool::{Link, Stage};
+use super::unasked::{Watched, came_before, is_answer};
 use super::{Ends, Engine};
 use crate::again::ResendWait;
-use crate::order::{Chunk, Order, ResendCause, Status};
+use crate::order::{Chunk, Order, Record, ResendCause, Status};
 use crate::wire::request_head;
-use sparkbench_host::net::{self, Ns, Ready, Received, Stamp};
+use sparkbench_host::net::{self, Ns, Ready, Received, Stamp, clock};
 
 /// Time limit for the end of the response after `[DONE]`, ns. Beyond it the answer is complete and the connection is not used again.
 const MANNERS: Ns = 1_000_000_000;
@@ -73,12 +74,14 @@ impl Engine {
         let id = &job.record.request_id;
         request_head(&mut self.scratch, "POST", &self.path, &self.host, &self.headers, id, job.request.len());
         self.scratch.extend_from_slice(&job.request);
-        self.start(&mut job, net::now());
+        let now = net::now();
+        self.start(&mut job, now);
         let Some(conn) = self.pool.get(token) else {
             self.settle(job, &mut Vec::new(), Status::Broken, None, ends);
             return;
         };
         conn.stage = Stage::Busy;
+        conn.sent = now;
         job.record.reused = conn.answered > 0;
         self.report.reused += u64::from(job.record.reused);
         let sent = conn.link.send(&self.scratch);
@@ -155,11 +158,16 @@ impl Engine {
         self.report.reads += 1;
         self.report.bytes += count as u64;
         let Some(conn) = self.pool.get(token) else { return };
+        let used = conn.answered > 0;
         let Some(job) = conn.job.as_mut().filter(|_| conn.stage == Stage::Busy) else {
-            // Nobody asked: whatever it is, it must not become the beginning of the next answer.
-            self.lose(token, stamp, None, ends);
+            self.at_rest(token, used, count, ends);
             return;
         };
+        if used && job.record.first_byte.is_none() && came_before(stamp, conn.sent) && is_answer(&self.buffer[..count])
+        {
+            self.stray(token, ends);
+            return;
+        }
         let (events, pieces, text) = (job.record.events, job.record.pieces, job.record.text_bytes);
         let readers = (&mut conn.response, &mut conn.events);
         let taken =
@@ -185,7 +193,10 @@ impl Engine {
                     self.deadlines.insert((hurry, token));
                 }
             }
-            Taken::Complete { keep } => self.complete(token, keep, ends),
+            Taken::Complete { used } => {
+                let surplus = self.buffer.get(used..count).is_some_and(is_answer);
+                self.complete(token, used == count, surplus, ends);
+            }
             Taken::Hopeless => self.give_up(token, Status::Ok, None, ends),
         }
     }
@@ -196,22 +207,32 @@ impl Engine {
         self.lost_kept >= LOST_KEPT && FICKLE * self.lost_kept >= self.report.reused
     }
 
-    /// An answer is complete.
-    fn complete(&mut self, token: u64, keep: bool, ends: &mut Ends<'_>) {
-        let fickle = self.fickle();
+    /// An answer is complete, and `alone`: nothing came behind it. `surplus` is what did, where that is another answer.
+    fn complete(&mut self, token: u64, alone: bool, surplus: bool, ends: &mut Ends<'_>) {
+        if surplus {
+            self.distrust();
+        }
+        let once = self.fickle() || self.unasked.seen;
         let Some(conn) = self.pool.get(token) else { return };
         let Some(job) = conn.job.take() else { return };
         self.deadlines.remove(&(job.deadline, token));
         let mut chunks = std::mem::take(&mut conn.chunks);
+        let keep = alone && job.keeps() && !once && conn.out.is_empty() && !conn.link.holds_back();
+        let early = self.options.early.filter(|rule| self.unasked.early(*rule, &job.record));
         // Where the answer came before all was sent, the rest of the request would be taken for the next one.
-        if keep && !fickle && conn.out.is_empty() && !conn.link.holds_back() {
+        if keep {
             conn.response.reset();
             conn.events.reset();
             conn.answered += 1;
-            self.pool.rest(token);
+            if early.is_some() {
+                conn.stage = Stage::Idle;
+                conn.rested = true;
+            } else {
+                self.pool.rest(token);
+            }
         } else {
             self.pool.remove(token);
-            if fickle {
+            if once {
                 // One ahead for the next request, so that connecting is not part of its time.
                 self.connect(None, ends);
             }
@@ -220,7 +241,13 @@ impl Engine {
             self.later(job, cause, ends);
             return;
         }
-        self.settle(job, &mut chunks, Status::Ok, None, ends);
+        let record = self.conclude(job, &mut chunks, Status::Ok, None, ends);
+        if let (true, Some(rule)) = (keep, early) {
+            let until = self.unasked.until(rule, net::now());
+            self.unasked.watched = Some(Watched { token, until, record });
+        } else {
+            ends.sink.ended(record);
+        }
         // The room for chunks stays with the connection.
         if let Some(conn) = self.pool.get(token) {
             conn.chunks = chunks;
@@ -244,7 +271,8 @@ impl Engine {
         job.again(cause);
         // Nobody asked for a wait where there was no answer.
         let asked = job.record.retry_after.as_deref().filter(|_| cause != ResendCause::NoConnection);
-        let wait = ResendWait::before(job.record.resent, asked, self.options.timeout);
+        let now_s = clock::wall() as f64 / 1e9;
+        let wait = ResendWait::before(job.record.resent, asked, self.options.timeout, now_s);
         if wait.ns >= WAIT_TOLD && wait.ns > self.longest_wait {
             self.longest_wait = wait.ns;
             let what = format!("a request failed ({}), and the server is asked again {}", cause.word(), wait.words());
@@ -258,13 +286,18 @@ impl Engine {
     pub(super) fn overdue(&mut self, now: Ns, ends: &mut Ends<'_>) {
         while let Some((at, token)) = self.deadlines.first().copied().filter(|(at, _)| *at <= now) {
             self.deadlines.remove(&(at, token));
-            let said = format!("no answer within {} s", self.options.timeout as f64 / 1e9);
+            let begun =
+                self.pool.get(token).and_then(|conn| conn.job.as_ref()).is_some_and(|job| job.record.pieces > 0);
+            let what = if begun { "not complete" } else { "no answer" };
+            let remedy = if begun { ", though tokens had come: raise --timeout" } else { "" };
+            let said = format!("{what} within {} s{remedy}", self.options.timeout as f64 / 1e9);
             self.give_up(token, Status::Timeout, Some(said), ends);
         }
         while let Some(entry) = self.delayed.first_entry().filter(|entry| entry.key().0 <= now) {
             let job = entry.remove();
             self.launch(job, true, ends);
         }
+        self.release(now, ends);
         self.pool.tidy();
     }
 
@@ -281,12 +314,25 @@ impl Engine {
     /// A request has ended: reports it to everybody.
     pub(super) fn settle(
         &mut self,
-        mut job: Box<Job>,
+        job: Box<Job>,
         chunks: &mut Vec<Chunk>,
         ended: Status,
         said: Option<String>,
         ends: &mut Ends<'_>,
     ) {
+        let record = self.conclude(job, chunks, ended, said, ends);
+        ends.sink.ended(record);
+    }
+
+    /// The same, but for its record.
+    fn conclude(
+        &mut self,
+        mut job: Box<Job>,
+        chunks: &mut Vec<Chunk>,
+        ended: Status,
+        said: Option<String>,
+        ends: &mut Ends<'_>,
+    ) -> Record {
         job.hand_over(chunks, &mut *ends.sink);
         if said.is_some() {
             job.record.error = said;
@@ -304,8 +350,8 @@ impl Engine {
         }
         ends.control.progress.ended(&job.record);
         ends.source.ended(now, &job.record, job.text.take());
-        ends.sink.ended(job.record);
         self.ended = true;
+        job.record
     }
 
     /// Tells a live view how far it is.

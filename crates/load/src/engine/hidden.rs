@@ -6,6 +6,10 @@
 //! An engine sends a chunk for each step. A special token, half a character or a hidden mark shows nothing, so its chunk is empty. If
 //! such chunks were left out, TTFT would end too late and TPOT would divide a short time by all tokens. The same holds for tokens in fields
 //! that are not known, for reasoning that is counted and not sent, and for a first piece of many tokens.
+//!
+//! Reasoning may also be part of the text, in pieces of several tokens. By chance there are then as many pieces as tokens without the
+//! reasoning. So the number of pieces is no proof that reasoning was not sent. The text is: it has too few bytes for all tokens that were
+//! counted. Or it would have very few for each, and there was time to make the reasoning before the first piece.
 
 use crate::order::{ChunkKind, Doubt, Hidden, Record};
 use sparkbench_host::net::Stamp;
@@ -20,6 +24,12 @@ const MANY: f64 = 4.0;
 const FAR_MORE: f64 = 8.0;
 /// How far the tokens of a first piece by its text may be from those by the count, as a factor.
 const ALIKE: f64 = 1.5;
+/// Bytes of text for each token below which not all tokens are in the text, if time speaks for that too. Words of any language have three to
+/// five for a token. Only digits one by one have fewer.
+const SCANT: u64 = 2;
+/// Share of the time that hidden reasoning takes by the speed of the pieces, which must have passed before the first of them. Some engines
+/// are quicker in one part than in the other.
+const TIME_FOR_IT: f64 = 0.5;
 
 /// Observations of chunks of one sort.
 #[derive(Debug, Clone, Copy, Default)]
@@ -72,12 +82,16 @@ impl Unseen {
 
     /// Whether an answer without a known piece has tokens all the same.
     pub(super) fn answers(&self, record: &Record) -> bool {
-        self.hidden(record.usage.output, record.pieces) != Hidden::None
+        self.hidden(record.usage.output, record) != Hidden::None
     }
 
     /// Which of them hold tokens, by the count of tokens and the number of chunks with text.
-    fn hidden(&self, output: Option<u32>, pieces: u32) -> Hidden {
-        let (quiet, bare, closing) = (self.quiet.count, self.bare.count, u32::from(self.closing.is_some()));
+    fn hidden(&self, output: Option<u32>, record: &Record) -> Hidden {
+        let pieces = record.pieces;
+        let (quiet, bare) = (self.quiet.count, self.bare.count);
+        // Where all tokens that were asked for came, none is left to end the answer, whatever was counted.
+        let all_came = quiet == 0 && bare == 0 && record.asked.osl == Some(pieces);
+        let closing = u32::from(self.closing.is_some() && !all_came);
         // Without any text no chunk can hide tokens, whatever was counted.
         if pieces == 0 && self.unread == 0 {
             return Hidden::None;
@@ -100,15 +114,28 @@ impl Unseen {
         }
     }
 
-    /// Tokens of reasoning that were counted and, as far as the pieces tell, never sent.
+    /// Tokens of reasoning that were counted and never sent, or may not have been sent where each piece holds several tokens.
     fn unsent(&self, record: &Record) -> u32 {
         let (Some(output), Some(reasoning @ 1..)) = (record.usage.output, record.usage.reasoning) else { return 0 };
         // The chunks without text may be the reasoning, and what is counted along is known.
         let came = record.first_reasoning.is_some() || self.quiet.count.saturating_add(self.bare.count) >= reasoning;
         let along = record.first_tokens.is_some() || self.quiet.first_tokens.is_some();
         // Reasoning that is part of the text leaves fewer tokens than there are chunks with text.
-        let apart = record.pieces > 0 && output.checked_sub(reasoning).is_some_and(|shown| shown >= record.pieces);
-        if apart && !came && !along { reasoning } else { 0 }
+        let shown = output.checked_sub(reasoning).filter(|shown| record.pieces > 0 && *shown >= record.pieces);
+        let Some(shown) = shown.filter(|_| !came && !along) else { return 0 };
+        // As many pieces as other tokens are there by chance too.
+        let one_each = shown <= record.pieces.saturating_add(1);
+        if !one_each || self.too_little_text(record, output) || scant(record, reasoning, output) {
+            reasoning
+        } else {
+            0
+        }
+    }
+
+    /// Whether the text cannot hold all tokens that were counted: a token that shows something has at least one byte.
+    fn too_little_text(&self, record: &Record, output: u32) -> bool {
+        let silent = u64::from(self.quiet.count) + u64::from(self.bare.count) + u64::from(self.closing.is_some());
+        record.text_bytes + silent < u64::from(output)
     }
 
     /// Counts those that hold tokens among the pieces. Says how many tokens the first piece stands for where that follows.
@@ -116,7 +143,7 @@ impl Unseen {
         let unsent = self.unsent(record);
         let output = record.usage.output.map(|output| output.saturating_sub(unsent));
         let room = output.map(|output| output.saturating_sub(record.pieces));
-        record.hidden = self.hidden(output, record.pieces);
+        record.hidden = self.hidden(output, record);
         let bare = matches!(record.hidden, Hidden::Bare | Hidden::BareAll);
         let may_be = |room: u32| room > self.quiet.count.saturating_add(self.bare.count);
         record.doubt = if record.pieces == 0 && record.hidden == Hidden::None {
@@ -175,6 +202,17 @@ impl Unseen {
         let last = [record.last_token, quiet.last, bare.last, closing];
         record.last_token = last.into_iter().flatten().max_by_key(|stamp| stamp.at());
     }
+}
+
+/// Whether the text has few bytes for all tokens, and the reasoning had time before the first piece.
+fn scant(record: &Record, reasoning: u32, output: u32) -> bool {
+    let span = record.first_token.zip(record.last_token).map(|(first, last)| last.at().saturating_sub(first.at()));
+    let waited = record.sent.zip(record.first_token).map(|(sent, first)| first.at().saturating_sub(sent));
+    let (Some(span), Some(waited), further @ 1..) = (span, waited, record.pieces.saturating_sub(1)) else {
+        return false;
+    };
+    let takes = span as f64 / f64::from(further) * f64::from(reasoning);
+    record.text_bytes < SCANT * u64::from(output) && waited as f64 >= TIME_FOR_IT * takes
 }
 
 /// Tokens of a first piece that holds many of them, as whole reasoning that was kept and sent at once. `pieces` have text.
@@ -246,6 +284,22 @@ mod tests {
         assert_eq!((record.pieces, record.hidden, ms(record.last_token)), (3, Hidden::Ending, Some(30)));
         let record = settled(&[10, 20], Some(2), &[], Some(30));
         assert_eq!((record.pieces, record.hidden, ms(record.last_token)), (2, Hidden::None, Some(20)));
+    }
+
+    #[test]
+    fn an_answer_that_has_all_tokens_asked_for_ends_with_none() {
+        let settled = |asked: Option<u32>, output: u32| {
+            let mut record =
+                Record { pieces: 2, first_token: Some(at(10)), last_token: Some(at(20)), ..Record::default() };
+            (record.asked.osl, record.usage.output) = (asked, Some(output));
+            let mut unseen = Unseen::default();
+            unseen.take(ChunkKind::Closing, None, at(30));
+            unseen.settle(&mut record);
+            (record.pieces, record.hidden)
+        };
+        assert_eq!(settled(Some(2), 4), (2, Hidden::None), "a count above the limit");
+        assert_eq!(settled(Some(3), 3), (3, Hidden::Ending));
+        assert_eq!(settled(None, 3), (3, Hidden::Ending));
     }
 
     #[test]
@@ -333,7 +387,8 @@ mod tests {
     #[test]
     fn reasoning_that_was_counted_and_not_sent_is_before_the_first_piece() {
         let reasoned = |reasoning: u32, output: u32, kinds: &[(ChunkKind, u64)]| {
-            let mut record = shown(10, Some(output), 4);
+            // Ten pieces of three letters: 30 bytes cannot be 40 tokens.
+            let mut record = Record { text_bytes: 30, ..shown(10, Some(output), 3) };
             record.usage.reasoning = Some(reasoning);
             after(record, kinds)
         };
@@ -352,6 +407,40 @@ mod tests {
         assert_eq!(reasoned(4, 10, &[]).doubt, Doubt::None);
         let record = reasoned(30, 40, &several(ChunkKind::Silent, 30));
         assert_eq!((record.pieces, record.first_tokens, record.doubt), (40, None, Doubt::None));
+    }
+
+    #[test]
+    fn as_many_pieces_as_other_tokens_are_no_proof_that_reasoning_was_not_sent() {
+        // Twenty pieces of two tokens, the first half of them reasoning within the text: 40 tokens, 20 of reasoning, 20 pieces.
+        let reasoned = |bytes: u64, sent: u64| {
+            let sent = Some(sent * 1_000_000);
+            let mut record = Record { text_bytes: bytes, sent, ..shown(20, Some(40), 4) };
+            record.usage.reasoning = Some(20);
+            let record = after(record, &[]);
+            (record.first_tokens, record.doubt)
+        };
+        let (all, hidden) = ((None, Doubt::None), (Some(21), Doubt::Unsent));
+        // Eight bytes a piece, however long the first one took.
+        assert_eq!((reasoned(160, 0), reasoned(160, 40)), (all, all));
+        // Two pieces later than it was sent there were no 20 tokens yet, whatever is in the text.
+        assert_eq!(reasoned(60, 30), all);
+        // A wait of a second and one byte and a half for each token, or fewer bytes than tokens.
+        let long = |bytes: u64| {
+            let record = shown(20, Some(40), 4);
+            let later = |stamp: Option<Stamp>| stamp.map(|stamp| at(stamp.at() / 1_000_000 + 1_000));
+            let mut record = Record {
+                text_bytes: bytes,
+                sent: Some(0),
+                first_token: later(record.first_token),
+                second_token: later(record.second_token),
+                last_token: later(record.last_token),
+                ..record
+            };
+            record.usage.reasoning = Some(20);
+            let record = after(record, &[]);
+            (record.first_tokens, record.doubt)
+        };
+        assert_eq!((long(60), long(160), reasoned(39, 40)), (hidden, all, hidden));
     }
 
     #[test]

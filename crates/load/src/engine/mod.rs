@@ -18,7 +18,8 @@
 //! moment has come. And at most a few dozen requests are sent before sockets are polled again. Both delays are in the report.
 //!
 //! **Connections** are reused, the warmest first. One that the server closed while idle is dropped. A request that met such a connection is
-//! sent again on a new one, once, and its record says so. Nothing else is sent twice unless `retries` asks for it.
+//! sent again on a new one, once, and its record says so. So is a request in whose place an answer came that nobody had asked for. Nothing
+//! else is sent twice unless `retries` asks for it.
 
 mod ahead;
 mod answer;
@@ -32,6 +33,7 @@ mod options;
 mod outcome;
 mod pool;
 mod report;
+mod unasked;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
@@ -47,6 +49,7 @@ use self::answer::Job;
 use self::flow::Flow;
 use self::gather::Gather;
 use self::pool::Pool;
+use self::unasked::Unasked;
 use super::order::{Next, Sink, Source, Status};
 use super::target::Target;
 use super::wire::Deltas;
@@ -129,6 +132,7 @@ pub struct Engine {
     stamped: bool,
     /// Kept connections that the server had closed when a request came.
     lost_kept: u64,
+    unasked: Unasked,
 }
 
 impl Engine {
@@ -201,6 +205,7 @@ impl Engine {
             moment: net::now(),
             stamped: false,
             lost_kept: 0,
+            unasked: Unasked::default(),
         })
     }
 
@@ -236,12 +241,13 @@ impl Engine {
             if stopped {
                 turn.done = true;
                 self.cancel(ends);
+                self.release_now(ends);
             } else {
                 self.dispatch(&mut turn, ends);
             }
             let now = net::now();
             self.overdue(now, ends);
-            if turn.done && self.in_flight == 0 {
+            if turn.done && self.in_flight == 0 && self.unasked.watched.is_none() {
                 break;
             }
             let drained = turn.done_at.zip(self.options.drain).map(|(at, drain)| at.saturating_add(drain));
@@ -332,7 +338,8 @@ impl Engine {
         let stepped = |at: Ns| at.div_ceil(STEP) * STEP;
         let given_up = self.deadlines.first().map(|(at, _)| stepped(*at));
         let anew = self.delayed.first_key_value().map(|((at, _), _)| stepped(*at));
-        [turn.at, given_up, anew, drained].into_iter().flatten().min()
+        let watched = self.unasked.watched.as_ref().map(|watched| stepped(watched.until));
+        [turn.at, given_up, anew, watched, drained].into_iter().flatten().min()
     }
 }
 

@@ -12,6 +12,24 @@ use sparkbench_text::error::{Error, Kind};
 /// Descriptors that are not connections: files of the load, the poller, what the program has open anyway.
 const OTHER_DESCRIPTORS: u64 = 128;
 
+/// Which answers on a kept connection are early enough to be watched (see `unasked`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EarlyRule {
+    /// The quickest first token from which on an early answer can be told from a quick one, ns.
+    pub slow: Ns,
+    /// Early is at most this part of the quickest first token.
+    pub part: Ns,
+    /// Shortest and longest time of watching, ns.
+    pub watch: (Ns, Ns),
+}
+
+impl Default for EarlyRule {
+    /// Any model takes longer than what a second answer takes to follow the first.
+    fn default() -> Self {
+        Self { slow: 40_000_000, part: 20, watch: (0, 10_000_000_000) }
+    }
+}
+
 /// How to send.
 #[derive(Clone)]
 pub struct Options {
@@ -33,6 +51,8 @@ pub struct Options {
     pub drain: Option<Ns>,
     /// Longest event.
     pub max_event_bytes: usize,
+    /// Which answers came so early that they may be those of nobody. Absent: none.
+    pub early: Option<EarlyRule>,
     /// Whom TLS trusts.
     pub trust: Trust,
     /// Further secrets that a server may repeat, beside those of the address and the headers.
@@ -51,6 +71,7 @@ impl Default for Options {
             streams: None,
             drain: None,
             max_event_bytes: 16 << 20,
+            early: Some(EarlyRule::default()),
             trust: Trust::default(),
             secrets: Secrets::default(),
         }
@@ -70,6 +91,7 @@ impl std::fmt::Debug for Options {
             .field("streams", &self.streams)
             .field("drain", &self.drain)
             .field("max_event_bytes", &self.max_event_bytes)
+            .field("early", &self.early)
             .field("trust", &self.trust)
             .field("secrets", &self.secrets)
             .finish()

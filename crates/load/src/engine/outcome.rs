@@ -9,12 +9,10 @@
 use super::answer::{Body, Job};
 use super::error_text;
 use crate::contradiction::counted;
+use crate::finish::Finish;
 use crate::order::Status;
 use sparkbench_archive::mask::Veil;
 
-/// Reasons to end an answer that its server gave up, as `finish_reason`: vLLM and SGLang say `abort`, TensorRT-LLM `cancelled` or `timeout`,
-/// gateways `error`. Dynamo puts its message behind a colon.
-const GIVEN_UP: [&str; 6] = ["abort", "aborted", "error", "cancelled", "canceled", "timeout"];
 /// Member of a request that asks for token counts. Some servers refuse it.
 const STREAM_OPTIONS: &str = "stream_options";
 /// What leaves it out.
@@ -61,9 +59,16 @@ impl Job {
         if self.body == Body::Other {
             return (Status::Malformed, Some(self.no_stream()));
         }
-        if let Some(finish) = self.record.finish.as_deref().filter(|finish| gives_up(finish)) {
-            let said = error_text::line(finish, error_text::EXCERPT);
-            return (Status::InStream, Some(format!("the server gave the answer up (finish_reason {said})")));
+        if let Some(finish) = self.record.finish.as_deref() {
+            let said = || error_text::line(finish, error_text::EXCERPT);
+            let why = match Finish::of(finish) {
+                Finish::GivenUp => Some(format!("the server gave the answer up (finish_reason {})", said())),
+                Finish::Filtered => Some(format!("a content filter ended the answer (finish_reason {})", said())),
+                Finish::Whole | Finish::Unknown => None,
+            };
+            if why.is_some() {
+                return (Status::InStream, why);
+            }
         }
         if ended == Status::Broken {
             return (ended, told);
@@ -83,10 +88,11 @@ impl Job {
         if !record.done && record.finish.is_none() {
             return (Status::Broken, Some("the stream ended without finish_reason and without [DONE]".into()));
         }
-        match (record.asked.exact, record.asked.osl, counted(record)) {
-            (true, Some(asked), Some(got)) if got < asked => (Status::Short, None),
-            _ => (Status::Ok, None),
-        }
+        // A count of as many or more says that it is not shorter, whatever else it is worth.
+        let short =
+            |asked: u32| [counted(record), record.usage.output].iter().all(|got| got.is_some_and(|got| got < asked));
+        let is_short = record.asked.exact && record.asked.osl.is_some_and(short);
+        (if is_short { Status::Short } else { Status::Ok }, None)
     }
 
     fn refusal(&self, code: u16, key: Option<&str>) -> String {
@@ -132,12 +138,6 @@ impl Job {
         }
         format!("the answer is {kind} instead of an event stream: \"{}\"", error_text::excerpt(&self.kept))
     }
-}
-
-/// Whether a `finish_reason` says that the answer is not whole, by no limit that was asked for.
-fn gives_up(finish: &str) -> bool {
-    let word = finish.split(':').next().unwrap_or_default().trim();
-    GIVEN_UP.iter().any(|given_up| word.eq_ignore_ascii_case(given_up))
 }
 
 /// An address as the server gives it, without user and password, and without a query, which may hold a token.

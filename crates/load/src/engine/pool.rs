@@ -10,7 +10,7 @@ use super::answer::Job;
 use crate::order::Chunk;
 use crate::wire::{EventStream, Response};
 use sparkbench_host::net::tls::{Fault, Secure};
-use sparkbench_host::net::{Received, Stream};
+use sparkbench_host::net::{Ns, Received, Stream};
 
 /// How far a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,6 +104,8 @@ pub(super) struct Conn {
     pub watched: bool,
     /// Answers it has carried.
     pub answered: u64,
+    /// When its request began to be sent.
+    pub sent: Ns,
     /// It was idle before its request came, so the server may have closed it already.
     pub rested: bool,
 }
@@ -154,6 +156,19 @@ impl Pool {
             conn.rested = true;
             self.idle.push(token);
         }
+    }
+
+    /// Ends all connections that have answered and are laid aside.
+    pub(super) fn end_kept(&mut self) {
+        let mut idle = std::mem::take(&mut self.idle);
+        idle.retain(|token| {
+            let kept = self.get(*token).is_some_and(|conn| conn.stage == Stage::Idle && conn.answered > 0);
+            if kept {
+                drop(self.remove(*token));
+            }
+            !kept
+        });
+        self.idle = idle;
     }
 
     /// The connection that was laid aside last: its memory is warm, here and on the other side.

@@ -175,6 +175,8 @@ pub struct EngineReport {
     pub resent: u64,
     /// Idle connections that the server closed.
     pub closed_idle: u64,
+    /// Answers that nobody had asked for.
+    pub unasked: u64,
     /// Requests that were taken and ended before a byte of them was sent (no connection, cancelled).
     pub unsent: u64,
     /// Looks at the poller.
@@ -213,6 +215,7 @@ impl EngineReport {
             reused: 0,
             resent: 0,
             closed_idle: 0,
+            unasked: 0,
             unsent: 0,
             waits: 0,
             reads: 0,

@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
+use super::options::EarlyRule;
 use super::*;
 use crate::order::{Asked, Chunk, ChunkKind, Doubt, Hidden, Order, Phase, Record, ResendCause};
 use sparkbench_host::net::Stamp;
@@ -225,7 +226,7 @@ pub(super) fn queue(count: u64, concurrency: usize) -> Queue {
 
 /// Nothing is given up because a machine is slow.
 pub(super) fn options() -> Options {
-    Options { timeout: 3_600_000_000_000, ..Options::default() }
+    Options { timeout: 3_600_000_000_000, early: None, ..Options::default() }
 }
 
 fn load_with(url: &str, options: &Options, mut queue: Queue) -> (Vec<Record>, Kept, EngineReport, Queue) {
@@ -388,6 +389,56 @@ fn a_connection_is_used_again_and_the_request_is_as_it_should_be() {
     assert!(text.contains("\r\nx-request-id: r-1\r\n") && text.ends_with("\r\n\r\n{\"number\":1}"), "{text}");
 }
 
+/// Issue 34: a second answer to a request passed for the answer to the next one.
+#[test]
+fn an_answer_behind_another_ends_the_connection_and_becomes_no_answer() {
+    let (answer, surplus) = (chunked(&good()), chunked(&good().replace("Hel", "Early")));
+    let server = Server::start(vec![
+        vec![Request, Send([answer.clone(), surplus].concat()), Request, Hold],
+        vec![Request, Send(answer.clone()), Hold],
+    ]);
+    let (records, _, report, _) = load_with(&server.url, &options(), queue(3, 1));
+    assert!(records.iter().all(|record| record.status == Status::Ok && record.text_bytes == 5), "{records:?}");
+    // From then on each request has a connection of its own.
+    assert_eq!((report.unasked, report.reused, report.resent), (1, 0, 0));
+    let connections: Vec<usize> = server.heard().into_iter().map(|(connection, _)| connection).collect();
+    assert_eq!(connections.len(), 3);
+    assert!(connections.windows(2).all(|pair| pair[0] != pair[1]), "{connections:?}");
+    // Line ends behind an answer are no answer.
+    let server = Server::start(vec![vec![Request, Send([answer, b"\r\n".to_vec()].concat()), Request, Hold]]);
+    let (records, _, report, _) = load_with(&server.url, &options(), queue(1, 1));
+    assert_eq!((records[0].status, report.unasked), (Status::Ok, 0));
+}
+
+#[test]
+fn an_early_answer_is_none_where_the_true_one_comes_after_it() {
+    let (answer, surplus) = (chunked(&good()), chunked(&good().replace("Hel", "Early")));
+    let server = Server::start(vec![
+        vec![Request, Send(answer.clone()), Request, Send(surplus), Gate, Send(answer.clone()), Hold],
+        vec![Request, Send(answer), Hold],
+    ]);
+    let target = Target::parse(&server.url).unwrap();
+    // Whatever comes on a kept connection is early, and is watched until the true answer is there.
+    let rule = EarlyRule { slow: 0, part: 0, watch: (3_600_000_000_000, 3_600_000_000_000) };
+    let engine = Engine::new(&target, &Options { early: Some(rule), ..options() }).unwrap();
+    let control = Control::default();
+    let (gate, other) = (server.gate.clone(), control.clone());
+    let thread = std::thread::spawn(move || {
+        while other.progress.ok.load(Relaxed) < 3 {
+            std::thread::yield_now();
+        }
+        gate.send(()).unwrap();
+    });
+    let mut kept = Kept::default();
+    let report = engine.run(&mut queue(3, 1), &mut kept, &control).unwrap();
+    thread.join().unwrap();
+    kept.records.sort_by_key(|record| record.index);
+    let found: Vec<Status> = kept.records.iter().map(|record| record.status).collect();
+    assert_eq!(found, [Status::Ok, Status::Malformed, Status::Ok], "{:?}", kept.records);
+    assert!(kept.records[1].error.as_deref().unwrap().contains("nobody had asked for"), "{:?}", kept.records[1].error);
+    assert_eq!((report.unasked, report.opened), (1, 2));
+}
+
 #[test]
 fn a_request_that_met_a_connection_just_closed_is_sent_anew_once_and_says_so() {
     // The server reads the second request and ends the connection without a byte of answer.
@@ -452,8 +503,20 @@ fn every_way_an_answer_can_be_wrong_has_its_status() {
             &["cancelled"],
         ),
         (
-            "an end that is none of these",
+            "a filter",
             whole(chunked(&[&content("a"), ended_by("content_filter").as_str(), DONE].concat())),
+            Status::InStream,
+            &["a content filter ended the answer (finish_reason content_filter)"],
+        ),
+        (
+            "a fault of the network behind a gateway",
+            whole(chunked(&[&content("a"), ended_by("network_error").as_str(), DONE].concat())),
+            Status::InStream,
+            &["gave the answer up (finish_reason network_error)"],
+        ),
+        (
+            "an end that is none of these",
+            whole(chunked(&[&content("a"), ended_by("glorious").as_str(), DONE].concat())),
             Status::Ok,
             &[],
         ),
@@ -568,6 +631,29 @@ fn a_server_that_never_answers_is_given_up() {
     let (records, ..) = load_with(&server.url, &hasty, queue(2, 2));
     assert!(records.iter().all(|record| record.status == Status::Timeout && record.sent.is_some()));
     assert_eq!(records[0].error.as_deref(), Some("no answer within 0.05 s"));
+}
+
+/// Issue 34: of an answer that was too long for its time limit it was said that there was none.
+#[test]
+fn an_answer_that_is_not_complete_in_time_is_told_from_none_and_keeps_what_came() {
+    let part = chunked(&[ROLE, &content("Hel"), &content("lo")].concat());
+    let part = part[..part.len() - 5].to_vec();
+    let server = Server::start(vec![vec![Request, Send(part), Hold]]);
+    // Whatever came by then is kept. On a machine that stands still it may be nothing.
+    let hasty = Options { timeout: 400_000_000, ..options() };
+    let (records, kept, ..) = load_with(&server.url, &hasty, queue(1, 1));
+    let record = &records[0];
+    let chunks = kept.chunks.get(&0).map_or(0, |chunks| chunks.iter().filter(|chunk| chunk.kind.generated()).count());
+    assert_eq!(
+        (record.status, record.pieces as usize, record.first_token.is_some()),
+        (Status::Timeout, chunks, chunks > 0)
+    );
+    let said = if chunks > 0 {
+        "not complete within 0.4 s, though tokens had come: raise --timeout"
+    } else {
+        "no answer within 0.4 s"
+    };
+    assert_eq!(record.error.as_deref(), Some(said));
 }
 
 #[test]

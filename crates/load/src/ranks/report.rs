@@ -29,6 +29,8 @@ pub struct RankReport {
     pub failed: u64,
     /// In flight when it was stopped.
     pub cancelled: u64,
+    /// Answers that nobody had asked for.
+    pub unasked: u64,
     /// Delay of the first measured request, ns.
     pub first_late_ns: Option<i64>,
     /// Its certificate.
@@ -37,6 +39,8 @@ pub struct RankReport {
     pub figures: Option<Figures>,
     /// Why not all of it could be written.
     pub failure: Option<String>,
+    /// Why it ended before its plan did.
+    pub gave_up: Option<String>,
 }
 
 impl RankReport {
@@ -49,10 +53,12 @@ impl RankReport {
             completed: summary.completed,
             failed: summary.failed,
             cancelled: summary.cancelled,
+            unasked: summary.unasked,
             first_late_ns,
             client: summary.client.clone(),
             figures: summary.conversations.clone(),
             failure: failure.map(Error::in_short),
+            gave_up: None,
         }
     }
 }
@@ -80,6 +86,8 @@ pub struct Tally {
     pub http: BTreeMap<u16, u64>,
     /// [`Stored::models`].
     pub models: BTreeMap<String, u64>,
+    /// [`Stored::finishes`].
+    pub finishes: BTreeMap<String, u64>,
 }
 
 impl Tally {
@@ -96,6 +104,7 @@ impl Tally {
             said: stored.said.clone(),
             http: stored.http.clone(),
             models: stored.models.clone(),
+            finishes: stored.finishes.clone(),
         }
     }
 
@@ -112,6 +121,7 @@ impl Tally {
         add(&mut stored.said, &self.said);
         add(&mut stored.http, &self.http);
         add(&mut stored.models, &self.models);
+        add(&mut stored.finishes, &self.finishes);
     }
 }
 

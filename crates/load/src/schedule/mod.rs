@@ -11,14 +11,18 @@
 //! that was held back is sent at once and keeps its scheduled time, from which its latency counts. At a cap on the concurrency an open loop
 //! waits like a closed one. The number of delayed requests is reported, because beyond some share the rate is no longer what it is called.
 //!
+//! After a failure a closed loop does not take the place again at once, and both end after nothing but failures (see [`calm`]).
+//!
 //! Where several clients make one load, a phase begins on all of them at one moment ([`Gate`]).
 //!
 //! Time and randomness come from outside, so everything here can be tested with given times.
 
+mod calm;
 pub(crate) mod gaps;
 
 use std::sync::Arc;
 
+use self::calm::Calm;
 use super::order::{Asked, Gate, Next, Order, Phase, Record, Source, Status};
 use super::plan::arrivals::Growth;
 use super::plan::{Entry, Plan};
@@ -89,6 +93,11 @@ pub(crate) struct Scheduler {
     /// First entry of the plan that was not sent.
     unsent: u64,
     counts: Counts,
+    calm: Calm,
+    /// Longest wait that a server may ask for.
+    longest: Ns,
+    /// Failures in a row that ended the load.
+    gave_up: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -120,6 +129,10 @@ pub(crate) struct ScheduleReport {
     pub achieved_req_s: Option<f64>,
     /// The open loop was a closed one at its cap, for more than [`CAPPED_SHARE`] of its requests.
     pub degenerate: bool,
+    /// How often a place of a closed loop stayed free after a failure, and for how long in all, seconds.
+    pub pauses: (u64, f64),
+    /// Failures in a row, if they ended the load.
+    pub gave_up: Option<u64>,
 }
 
 impl Scheduler {
@@ -153,6 +166,9 @@ impl Scheduler {
             fed: false,
             unsent: 0,
             counts: Counts::default(),
+            calm: Calm::default(),
+            longest: (settings.timeout_s * 1e9) as Ns,
+            gave_up: None,
         }
     }
 
@@ -187,6 +203,8 @@ impl Scheduler {
             offered_req_s: pace(first_due.zip(last_due).map(|(first, last)| last - first), due).filter(|_| self.open),
             achieved_req_s: pace(first.zip(last).map(|(first, last)| last.0 - first.0), sent),
             degenerate: self.open && due > 0 && (waited + missed) as f64 / due as f64 > CAPPED_SHARE,
+            pauses: self.calm.pauses(),
+            gave_up: self.gave_up,
         }
     }
 
@@ -251,6 +269,12 @@ impl Scheduler {
         (self.share.of(whole as u32) as usize, grows)
     }
 
+    /// Places of the closed loop in the present phase.
+    fn places(&self, now: Ns) -> Option<usize> {
+        let of_start = |start| self.limit(now.saturating_sub(start)).0;
+        (!self.open).then(|| self.start.map_or(self.before, of_start))
+    }
+
     /// Whether the next request was due before the end, and is late only because the client woke late, not for the cap.
     fn is_late_by_us(&self, deadline: Ns, now: Ns, in_flight: usize) -> bool {
         let at = self.head.as_ref().and_then(|built| built.at).filter(|_| self.open && !self.head_waited);
@@ -288,6 +312,11 @@ impl Source for Scheduler {
             self.ended = true;
             return Next::Done;
         }
+        self.gave_up = self.calm.hopeless(self.places(now));
+        if self.gave_up.is_some() {
+            self.ended = true;
+            return Next::Done;
+        }
         if let Err(answer) = self.look(deadline) {
             self.ended |= over.is_some();
             return if self.ended { Next::Done } else { answer };
@@ -316,8 +345,14 @@ impl Source for Scheduler {
                 self.start = Some(from);
             }
         }
+        // A place that stays free for now is as good as taken.
+        let taken = in_flight.saturating_add(self.calm.held(now));
         let Some(start) = self.start.filter(|_| phase == Phase::Measured) else {
-            return if in_flight < self.before { self.send(now, None) } else { Next::Wait };
+            return if taken < self.before {
+                self.send(now, None)
+            } else {
+                self.calm.next().map_or(Next::Wait, Next::At)
+            };
         };
         let deadline = self.duration.map(|duration| start + duration);
         let within = |moment: Ns| deadline.map_or(moment, |deadline| deadline.min(moment));
@@ -326,17 +361,21 @@ impl Source for Scheduler {
             return Next::At(within(due));
         }
         let (limit, grows) = self.limit(now - start);
-        if in_flight < limit {
+        if taken < limit {
             return self.send(now, intended);
         }
         self.head_waited = self.open;
-        match grows {
-            Some(grows) => Next::At(within(start + grows)),
+        let again = [grows.map(|grows| start + grows), self.calm.next()].into_iter().flatten().min();
+        match again {
+            Some(moment) => Next::At(within(moment)),
             None => deadline.map_or(Next::Wait, Next::At),
         }
     }
 
-    fn ended(&mut self, _now: Ns, _record: &Record, _text: Option<Vec<u8>>) {}
+    fn ended(&mut self, now: Ns, record: &Record, _text: Option<Vec<u8>>) {
+        let places = self.places(now);
+        self.calm.ended(now, record, places, self.longest);
+    }
 }
 
 /// `x-request-id` of entry `index`.

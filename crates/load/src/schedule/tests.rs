@@ -60,6 +60,55 @@ fn send_all(scheduler: &mut Scheduler, now: Ns, in_flight: &mut usize) -> (Vec<O
     }
 }
 
+/// Issue 34: a closed loop sent more than ten thousand requests a second to a server that asked for five seconds of peace.
+#[test]
+fn a_closed_loop_leaves_the_place_of_a_refused_request_free_and_ends_when_nothing_else_comes() {
+    let refused = |after: Option<&str>| Record {
+        status: Status::Http,
+        http: Some(429),
+        retry_after: after.map(str::to_owned),
+        ..Record::default()
+    };
+    let settings = Settings { duration_s: Some(12.0), requests: None, ..closed(2, 1) };
+    let mut asked = scheduler(&settings, &[]);
+    let mut in_flight = 0;
+    assert_eq!(send_all(&mut asked, S, &mut in_flight).0.len(), 2);
+    in_flight -= 1;
+    asked.ended(2 * S, &refused(Some("5")), None);
+    let (sent, next) = send_all(&mut asked, 2 * S, &mut in_flight);
+    assert!(sent.is_empty() && matches!(next, Next::At(at) if at == 7 * S), "{next:?}");
+    // The other place is taken again meanwhile.
+    in_flight -= 1;
+    asked.ended(3 * S, &Record::default(), None);
+    assert_eq!(send_all(&mut asked, 3 * S, &mut in_flight).0.len(), 1);
+    assert_eq!(send_all(&mut asked, 7 * S, &mut in_flight).0.len(), 1);
+    // A wait beyond the end ends there.
+    in_flight -= 1;
+    asked.ended(8 * S, &refused(Some("50")), None);
+    let (sent, next) = send_all(&mut asked, 8 * S, &mut in_flight);
+    assert!(sent.is_empty() && matches!(next, Next::At(at) if at == 13 * S), "{next:?}");
+    assert_eq!((asked.report(9 * S).pauses, asked.report(9 * S).gave_up), ((2, 55.0), None));
+
+    // Without a word of the server the pauses double, and a hundred failures in a row are enough.
+    let mut scheduler = scheduler(&Settings { duration_s: Some(600.0), requests: None, ..closed(2, 1) }, &[]);
+    let (mut now, mut sent, mut in_flight) = (S, 0, 0);
+    loop {
+        let (orders, next) = send_all(&mut scheduler, now, &mut in_flight);
+        sent += orders.len();
+        orders.iter().for_each(|_| scheduler.ended(now, &refused(None), None));
+        in_flight -= orders.len();
+        match next {
+            _ if !orders.is_empty() => {}
+            Next::At(at) => now = at,
+            Next::Done => break,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!((sent, scheduler.report(now).gave_up), (100, Some(100)));
+    // 10, 20, ... 640 ms, and then a second for each of 42 rounds more.
+    assert_eq!((now - S) / 1_000_000, 1_270 + 42_000);
+}
+
 #[test]
 fn a_closed_loop_refills_at_once() {
     let mut scheduler = scheduler(&closed(3, 5), &[]);

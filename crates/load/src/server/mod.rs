@@ -11,6 +11,7 @@ pub(crate) mod counters;
 pub(crate) mod exact;
 pub(crate) mod identify;
 pub(crate) mod prometheus;
+pub(crate) mod routes;
 pub(crate) mod scrape;
 pub(crate) mod tokens;
 
@@ -189,15 +190,23 @@ pub fn ready(web: &Web, path: Option<&str>, limit: Duration) -> Result<(), Strin
     Err(format!("{} answers with {}", path.unwrap_or("/health"), answer.gist()))
 }
 
-/// Waits until a server answers: nobody listens yet, or it says that it still loads. Gives the time that it took.
+/// Waits until a server answers: nobody listens yet, it says that it still loads, or an `attempt` at a request fails, which may take the
+/// time that is left. Gives the time that it took.
 ///
 /// # Errors
 /// When it does not within `limit`, or someone asked us to stop.
-pub fn wait(web: &Web, host: &dyn Host, limit: Duration, say: &dyn Fn(&str)) -> Result<Duration, Error> {
+pub fn wait(
+    web: &Web,
+    host: &dyn Host,
+    limit: Duration,
+    attempt: &dyn Fn(Duration) -> Result<(), String>,
+    say: &dyn Fn(&str),
+) -> Result<Duration, Error> {
     let began = host.monotonic();
     let mut said = None;
     loop {
-        let why = loading(web).err();
+        let left = limit.saturating_sub(host.monotonic() - began);
+        let why = loading(web).and_then(|()| attempt(left)).err();
         let waited = host.monotonic() - began;
         let Some(why) = why else { return Ok(waited) };
         if host.interrupted() {

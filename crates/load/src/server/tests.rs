@@ -11,6 +11,7 @@ use serde_json::json;
 use super::cache::PromiseOutcome;
 use super::*;
 use crate::settings::{Cache, Endpoint, Exact};
+use crate::target::Target;
 use sparkbench_host::replay::Replay;
 use sparkbench_host::web::{HttpAnswer, Tls};
 use sparkbench_testing::{Folder, LIMIT};
@@ -147,18 +148,56 @@ fn a_server_that_loads_is_waited_for_until_it_answers_or_time_is_up() {
         said.lock().unwrap().push(line.to_owned());
         server.set("/health", 200, "");
     };
-    assert_eq!(wait(&server.web, &host, Duration::from_secs(600), &told).unwrap(), LOOK);
+    let ready = |_: Duration| Ok(());
+    assert_eq!(wait(&server.web, &host, Duration::from_secs(600), &ready, &told).unwrap(), LOOK);
     let words =
         format!("waiting for {}: status 503: Loading model (waited 0 s, gives up after 600 s)", server.web.base());
     assert_eq!(*said.lock().unwrap(), [words]);
     // Nobody listens there on any machine, and a route that is not there is an answer.
     let nobody = Web::new("http://127.0.0.1:1", &[], &Tls::default()).unwrap();
     let lines = Mutex::new(0);
-    let late = wait(&nobody, &host, Duration::from_secs(90), &|_| *lines.lock().unwrap() += 1).unwrap_err();
+    let late = wait(&nobody, &host, Duration::from_secs(90), &ready, &|_| *lines.lock().unwrap() += 1).unwrap_err();
     assert!(late.what.starts_with("http://127.0.0.1:1 did not answer within 90 s: ") && late.hint.is_some(), "{late}");
     assert!(late.what.contains("refused"), "{late}");
     assert_eq!(*lines.lock().unwrap(), 2, "once a minute");
-    assert_eq!(wait(&stage(&[]).web, &host, Duration::ZERO, &|_| ()).unwrap(), Duration::ZERO);
+    assert_eq!(wait(&stage(&[]).web, &host, Duration::ZERO, &ready, &|_| ()).unwrap(), Duration::ZERO);
+    // A server may list its models and answer no request yet.
+    let lefts = Mutex::new(Vec::new());
+    let attempt = |left: Duration| {
+        let mut lefts = lefts.lock().unwrap();
+        lefts.push(left.as_secs());
+        if lefts.len() > 2 { Ok(()) } else { Err("/v1/completions answers with status 503".to_owned()) }
+    };
+    let heard = Mutex::new(Vec::new());
+    let hear = |line: &str| heard.lock().unwrap().push(line.to_owned());
+    assert_eq!(wait(&server.web, &host, Duration::from_secs(600), &attempt, &hear).unwrap(), 2 * LOOK);
+    assert_eq!(*lefts.lock().unwrap(), [600, 599, 598]);
+    let heard = heard.into_inner().unwrap();
+    assert!(heard.len() == 1 && heard[0].contains("/v1/completions answers with status 503 (waited 0 s"), "{heard:?}");
+}
+
+#[test]
+fn a_route_that_is_not_there_is_told_with_those_that_answer() {
+    let there = r#"{"choices":[{"message":{"content":"yes"}}]}"#;
+    let refusal = |pages: &[(&'static str, u16, &str)], own: &str| {
+        let server = stage(pages);
+        let base = server.web.base();
+        let target = Target::parse(&base).unwrap().with_path(Some(own)).unwrap();
+        let web = server.web.at(target.place().clone());
+        let answer = HttpAnswer { status: 404, body: b"Not Found".to_vec(), ..HttpAnswer::default() };
+        let error = routes::missing(&web, &target, Endpoint::Chat, "m", &answer, LIMIT);
+        (error.what.replace(&base, ""), error.hint.unwrap().replace(&base, ""))
+    };
+    let pages = [("/v1/chat/completions", 200, there), ("/v1/completions", 400, "{}"), ("/chat/completions", 405, "")];
+    for own in ["/v2/chat/completions", "/wrong/chat/completions", "/generate"] {
+        let (what, hint) = refusal(&pages, own);
+        assert_eq!(what, format!("{own} answers with status 404: Not Found"));
+        assert!(hint.ends_with("--url /v1/chat/completions, or --url /v1/completions"), "{hint}");
+    }
+    let (_, hint) = refusal(&[("/chat/completions", 200, there)], "/generate");
+    assert!(hint.ends_with("give the address that answers: --url /chat/completions"), "{hint}");
+    let (_, hint) = refusal(&[], "/generate");
+    assert!(hint.contains("None of /v1/chat/completions"), "{hint}");
 }
 
 #[test]

@@ -20,6 +20,7 @@ use crate::settings::{Exact, Settings, Work};
 use crate::tokens::Counter;
 use sparkbench_host::net::{Ns, Waker};
 use sparkbench_text::error::Error;
+use sparkbench_text::plural::counted;
 
 /// See the module.
 pub(super) enum Feed {
@@ -58,6 +59,8 @@ pub(super) struct FeedSummary {
     pub figures: Option<Figures>,
     /// How our counts and the server's compare, where a tokenizer was given.
     pub audit: Option<String>,
+    /// Why the load ended before its plan did.
+    pub gave_up: Option<String>,
 }
 
 impl Feed {
@@ -214,6 +217,13 @@ impl Feed {
                         report.due.unwrap_or(report.sent)
                     ));
                 }
+                if let Some((pauses @ 1.., seconds)) = report.map(|report| report.pauses) {
+                    notes.push(format!(
+                        "{} not taken again at once after failures, for {seconds:.3} s in all: as long as the server asked for, or from 10 ms \
+                         to 1 s",
+                        counted(usize::try_from(pauses).unwrap_or(usize::MAX), "place was", "places were")
+                    ));
+                }
                 notes
             }
             Self::Chat { made, .. } => made.clone(),
@@ -231,7 +241,9 @@ impl Feed {
                 None => {
                     let audit = counter.map(|counter| kept.recount(counter.as_ref())).transpose()?.flatten();
                     let (bodies_late, waited) = report.map_or((0, 0), |report| (report.starved, report.waited));
-                    Ok(FeedSummary { bodies_late, waited, figures: None, audit })
+                    let gave_up = report.and_then(|report| report.gave_up);
+                    let gave_up = gave_up.map(|failures| format!("it ended after {failures} failed requests in a row"));
+                    Ok(FeedSummary { bodies_late, waited, figures: None, audit, gave_up })
                 }
             },
             Self::Chat { source, .. } => Ok(FeedSummary { figures: Some(source.finish()?), ..FeedSummary::default() }),

@@ -6,16 +6,18 @@
 //! Each answer is used unchanged or not at all. A server that lists no models is still measured when the model was named. One that states no
 //! limit gets none. One that honours no exact length gets `max_tokens` alone, and the summary says so.
 
+use std::cell::Cell;
+
 use super::Watcher;
-use super::question::Questioner;
+use super::question::{EXACT, Questioner, TOKENIZE};
 use crate::server::exact::{self, Probed};
-use crate::server::{self, Identity, Served, Tokenize, tokens};
+use crate::server::{self, Identity, Served, Tokenize, routes, tokens};
 use crate::settings::{Exact, Settings, Word};
 use crate::target::Target;
 use sparkbench_archive::mask::Veil;
 use sparkbench_host::Host;
 use sparkbench_host::net::tls::Trust;
-use sparkbench_host::web::{Tls, Web};
+use sparkbench_host::web::{HttpAnswer, Tls, Web};
 use sparkbench_text::error::Error;
 
 /// See the module.
@@ -88,10 +90,11 @@ impl Known {
             notes.push(format!("no exact output length is honoured ({}). Answers may be shorter", tried.join("; ")));
         }
         notes.iter_mut().for_each(|note| *note = veil.said(note));
-        // A route without an answer is none, and one that is refused for now may be one.
+        // A route without an answer is none, and neither is one that is closed to us or elsewhere. One that is refused for now may be one.
         let post = |body: &serde_json::Value| {
-            questioner.ask("to count tokens (/tokenize)", &|| {
-                Ok(web.post_json(tokens::ROUTE, body, server::LIMIT).unwrap_or_default())
+            questioner.ask(TOKENIZE, &|| {
+                let answer = web.post_json(tokens::ROUTE, body, server::LIMIT).unwrap_or_default();
+                Ok(if matches!(answer.status, 300..=403) { HttpAnswer::default() } else { answer })
             })
         };
         let tokenize = match settings.tokenizer {
@@ -141,11 +144,15 @@ impl Known {
 
 fn probe(questioner: &Questioner<'_>, web: &Web, target: &Target, model: &str) -> Result<Probed, Error> {
     let endpoint = questioner.settings.endpoint;
+    let asked = Cell::new(false);
     let post = |body| {
         let body = questioner.body(body);
-        questioner.ask("for an answer of an exact length", &|| {
-            web.post_json(target.route(endpoint), &body, questioner.limit())
-        })
+        let answer = questioner.ask(EXACT, &|| web.post_json(target.route(endpoint), &body, questioner.limit()))?;
+        // The first one is plain. Such a no is about the route, and no request of the load would find it.
+        if !asked.replace(true) && routes::is_missing(answer.status) {
+            return Err(routes::missing(web, target, endpoint, model, &answer, server::LIMIT));
+        }
+        Ok(answer)
     };
     exact::probe(&exact::question(endpoint, model), &post)
 }

@@ -7,9 +7,10 @@ use serde_json::json;
 use std::sync::Arc;
 
 use super::Session;
-use super::question::Questioner;
+use super::question::{PROMPT, Questioner};
 use crate::chat::{CountedText, Estimate, Texts};
 use crate::plan::{Plan, Purpose, Text, TextWriter};
+use crate::server::{self, routes};
 use crate::settings::{Endpoint, Settings, Work};
 use crate::tokens::{Counter, Gauge, Local, Origin, Recipe, Server, Words};
 use sparkbench_stats::random::Stream;
@@ -106,9 +107,13 @@ fn asked(session: &Session<'_>, settings: &Settings, text: &str) -> Result<Optio
     let veil = session.secrets_of(settings).veil();
     let questioner = Questioner { host: session.host.as_ref(), settings, veil: &veil, watcher: session.watcher };
     let body = questioner.body(body);
-    let answer = questioner.ask("how many tokens a prompt has", &|| {
+    let answer = questioner.ask(PROMPT, &|| {
         session.known.web.post_json(session.target.route(settings.endpoint), &body, questioner.limit())
     })?;
+    if routes::is_missing(answer.status) {
+        let (known, endpoint) = (&session.known, settings.endpoint);
+        return Err(routes::missing(&known.web, &session.target, endpoint, &known.model.id, &answer, server::LIMIT));
+    }
     let tokens = answer.json().filter(|_| answer.ok()).and_then(|json| json.pointer("/usage/prompt_tokens")?.as_u64());
     Ok(tokens.and_then(|tokens| u32::try_from(tokens).ok()))
 }

@@ -6,6 +6,7 @@
 //! A [`Session`] asks the server once what it is: its model, its limits, how it counts tokens, which exact lengths it honours. Every load of
 //! a sweep or matrix then builds on the same answers. So no two points differ by the result of a query.
 
+mod attempt;
 mod feed;
 pub(crate) mod follow;
 pub mod gauge;
@@ -22,6 +23,7 @@ mod view;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
+pub use attempt::attempt;
 pub use known::{Known, settled, web};
 pub use one_load::{Loaded, PREEMPTED, SUMMARY_FILE};
 
@@ -29,7 +31,9 @@ pub use super::live::Live;
 use super::plan::lengths::LONGEST;
 use super::ranks::Ranks;
 use super::secrets;
+use super::server::{self, routes};
 use super::settings::Settings;
+use super::summary::Summary;
 use super::target::Target;
 use super::tokens::Recipe;
 use sparkbench_archive::mask::Secrets;
@@ -106,6 +110,13 @@ impl<'a> Session<'a> {
     /// Answer of the server.
     pub fn known(&self) -> &Known {
         &self.known
+    }
+
+    /// What to do about a load that no request of found its route. Absent for any other.
+    pub fn remedy(&self, summary: &Summary) -> Option<String> {
+        let nowhere = summary.completed == 0 && !summary.http.is_empty();
+        let lost = nowhere && summary.http.keys().all(|status| routes::is_missing(*status));
+        lost.then(|| routes::remedy(&self.known.web, &self.target, &self.known.model.id, server::LIMIT))
     }
 
     /// Whether the longest request of a plan is within the server's limit: prompt (where it is known) and answer, tokens.

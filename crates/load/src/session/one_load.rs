@@ -136,6 +136,11 @@ impl Session<'_> {
         let evidence = evidence(&report, &stored, &counted, &fed, settings);
         let mut window_s = counted.span.map(|(from, to)| (seconds(from), seconds(to)));
         let mut summary = counted.certified(certificate::judge(&evidence, calibration));
+        unasked(&mut summary, report.unasked);
+        if let Some(why) = &fed.gave_up {
+            summary.valid = false;
+            summary.invalid_because.push(why.clone());
+        }
         summary.conversations = fed.figures;
         // First of all: it says why the load has this length.
         summary.notes.splice(0..0, until.as_ref().map(UntilReport::sentence));
@@ -148,7 +153,8 @@ impl Session<'_> {
         summary.hide(veil);
         if let Some(ranks) = &self.ranks {
             let first_late_ns = first_late(&mut stored, ranks.opened())?;
-            let report = RankReport::of(&summary, &stored, first_late_ns, failure.as_ref());
+            let mut report = RankReport::of(&summary, &stored, first_late_ns, failure.as_ref());
+            report.gave_up.clone_from(&fed.gave_up);
             if let Some(facts) = all_facts.filter(|_| failure.is_none()) {
                 let whole = ranks.gather(&mut stored, folder, report, &|| self.interrupted());
                 match whole.and_then(|whole| count_all(facts, &mut stored, whole, evidence.wall_s, &summary)) {
@@ -162,7 +168,7 @@ impl Session<'_> {
         }
         summary.notes.extend(kept_cache(settings, &scraped, summary.completed, summary.input_tokens));
         summary.notes.extend(preempted(&scraped));
-        summary.notes.extend(summary.conversations.as_ref().and_then(Figures::empty_history));
+        summary.notes.extend(summary.conversations.as_ref().and_then(Figures::empty_answers));
         summary.notes.extend(fed.audit);
         if let Some(failure) = &failure {
             summary.valid = false;
@@ -379,11 +385,12 @@ fn count_all(
     let (schedule, read) = (counted.schedule_lag_ms, counted.read_lag_ms);
     let mut summary = counted.certified(certificate::together(&clients, schedule, read, wall_s, steady));
     summary.conversations.clone_from(&own.conversations);
+    unasked(&mut summary, whole.reports.iter().map(|(_, report)| report.unasked).sum());
     for (rank, report) in &whole.reports {
         if let (1.., Some(theirs)) = (rank, &report.figures) {
             summary.conversations.get_or_insert_default().join(theirs);
         }
-        if let Some(why) = &report.failure {
+        for why in report.failure.iter().chain(&report.gave_up) {
             summary.valid = false;
             summary.invalid_because.push(format!("rank {rank}: {why}"));
         }
@@ -395,6 +402,18 @@ fn count_all(
     }
     summary.ranks = whole.lines;
     Ok((summary, window_s))
+}
+
+/// Answers that nobody had asked for: any other may belong to another request.
+fn unasked(summary: &mut Summary, answers: u64) {
+    if answers == 0 {
+        return;
+    }
+    let what = if answers == 1 { "an answer".to_owned() } else { format!("{answers} answers") };
+    summary.unasked = answers;
+    summary.valid = false;
+    let why = "that nobody had asked for, so answers before it may belong to other requests";
+    summary.invalid_because.push(format!("the server sent {what} {why}"));
 }
 
 /// Available results, and why some are missing. A file that cannot be written is no reason to lose the figures.

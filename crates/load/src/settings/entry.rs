@@ -63,7 +63,7 @@ pub enum ValueKind<O: 'static> {
     Switch(Field<O, bool>),
     Small(Field<O, u32>, i64, i64),
     Whole(Field<O, u64>, i64),
-    /// A number of tokens that may be negative on the command line.
+    /// A number of tokens. 0 is that of the recorded answer, and below 0 there is none.
     Limit(Field<O, i64>, i64, i64),
     Number(Field<O, f64>, f64, f64),
     Text(Field<O, String>),

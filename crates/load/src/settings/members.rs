@@ -13,7 +13,8 @@ pub(crate) fn unmeasurable(extra: &BTreeMap<String, Value>) -> Option<String> {
     // What is not clearly one is not sent: a server may read "2" as two.
     if let Some(name) = ["n", "best_of"].into_iter().find(|name| given(name).is_some_and(|value| *value != 1)) {
         return Some(format!(
-            "the member '{name}' of the body asks for several answers to one request, so that TPOT and the gaps between tokens would be those of no answer"
+            "the member '{name}' of the body is not 1. A load needs one answer to each request, because TPOT and the gaps between tokens of \
+             several would be those of no answer"
         ));
     }
     given("echo").filter(|value| **value != false).map(|_| {
@@ -30,7 +31,7 @@ mod tests {
     fn several_answers_and_an_echo_are_refused_and_their_absence_is_not() {
         let said = |text: &str| unmeasurable(&serde_json::from_str(text).unwrap());
         for text in [r#"{"n":2}"#, r#"{"n":"2"}"#, r#"{"best_of":3,"n":1}"#, r#"{"n":0}"#, r#"{"n":[1]}"#] {
-            assert!(said(text).is_some_and(|why| why.contains("several answers")), "{text}");
+            assert!(said(text).is_some_and(|why| why.contains("is not 1. A load needs one answer")), "{text}");
         }
         for text in [r#"{"echo":true}"#, r#"{"echo":1}"#] {
             assert!(said(text).is_some_and(|why| why.contains("'echo'")), "{text}");

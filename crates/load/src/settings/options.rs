@@ -231,9 +231,9 @@ options! {
         "Timeout of one turn, in seconds. The same as --timeout";
     warmup_step: Switch { group: CONVERSATIONS, summary: "warmup_step" }
         "Send the first turn of every conversation as a warm-up, then measure from the second on";
-    limit_min_tokens: Limit(1, MANY) { value: "N", group: CONVERSATIONS, summary: "limit_min_tokens" }
+    limit_min_tokens: Limit(-1, MANY) { value: "N", group: CONVERSATIONS, summary: "limit_min_tokens" }
         "Minimum number of output tokens. 0 takes the length of the recorded answer, a negative number sets no limit [default: 0]";
-    limit_max_tokens: Limit(1, MANY) { value: "N", group: CONVERSATIONS, summary: "limit_max_tokens" }
+    limit_max_tokens: Limit(-1, MANY) { value: "N", group: CONVERSATIONS, summary: "limit_max_tokens" }
         "Maximum number of output tokens. 0 takes the length of the recorded answer, a negative number sets no limit [default: 0]";
     conversation_sampling: Choice<Sampling> { value: "HOW", group: CONVERSATIONS }
         "Order in which a client continues its conversations [default: round_robin]";
@@ -336,8 +336,8 @@ impl LoadOptions {
         self.max_num_requests = chat.max_requests;
         self.max_turns = chat.max_turns;
         self.warmup_step = Some(chat.warmup_step);
-        self.limit_min_tokens = chat.min_tokens.map(i64::from);
-        self.limit_max_tokens = chat.max_tokens.map(i64::from);
+        self.limit_min_tokens = chat.min_tokens.map(typed_limit);
+        self.limit_max_tokens = chat.max_tokens.map(typed_limit);
         self.conversation_sampling = Some(chat.sampling).filter(|sampling| *sampling == Sampling::Random);
         self.early_stop = Some(chat.early_stop);
         self.recorded_answers = Some(chat.recorded_answers);
@@ -400,6 +400,11 @@ fn limit(typed: Option<i64>) -> Option<u32> {
         Some(typed) if typed < 0 => Some(0),
         Some(typed) => Some(u32::try_from(typed).unwrap_or(u32::MAX)),
     }
+}
+
+/// The same as it is typed.
+fn typed_limit(tokens: u32) -> i64 {
+    if tokens == 0 { -1 } else { i64::from(tokens) }
 }
 
 /// What a setting is as an option: a value that may be absent.

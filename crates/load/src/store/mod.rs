@@ -284,6 +284,8 @@ pub struct Stored {
     pub http: std::collections::BTreeMap<u16, u64>,
     /// Models that responses named, and how often. The first few different ones of the measured part.
     pub models: std::collections::BTreeMap<String, u64>,
+    /// `finish_reason` as given, and how often. Likewise.
+    pub finishes: std::collections::BTreeMap<String, u64>,
     /// Measured requests, one row each.
     pub rows: Rows,
     /// The chunks, to be read from the front.

@@ -25,6 +25,8 @@ const FLUSH_EVERY: u32 = 64;
 const WORDS: usize = 16;
 /// A longer word is cut.
 const WORD: usize = 120;
+/// A longer message of a failure is cut. They have some 400 characters at most, and the end may be what matters.
+const MESSAGE: usize = 420;
 /// Emptied buffers of requests that are kept for others.
 const SPARE: usize = 1024;
 
@@ -63,6 +65,7 @@ struct Tally {
     said: BTreeMap<String, u64>,
     http: BTreeMap<u16, u64>,
     models: BTreeMap<String, u64>,
+    finishes: BTreeMap<String, u64>,
 }
 
 impl StoreWriter {
@@ -194,9 +197,10 @@ impl StoreWriter {
             for (cause, times) in ResendCause::ALL.iter().zip(record.resends).filter(|(_, times)| *times > 0) {
                 *self.tally.resent_after.entry(cause.word().to_owned()).or_default() += u64::from(times);
             }
-            count(&mut self.tally.retry_after, record.retry_after.as_deref());
-            count(&mut self.tally.said, record.error.as_deref());
-            count(&mut self.tally.models, record.model.as_deref());
+            count(&mut self.tally.retry_after, record.retry_after.as_deref(), WORD);
+            count(&mut self.tally.said, record.error.as_deref(), MESSAGE);
+            count(&mut self.tally.models, record.model.as_deref(), WORD);
+            count(&mut self.tally.finishes, record.finish.as_deref(), WORD);
             if let Some(code) = record.http.filter(|code| *code != 200) {
                 *self.tally.http.entry(code).or_default() += 1;
             }
@@ -206,7 +210,8 @@ impl StoreWriter {
             // What the end of the load cut off has not failed.
             if !record.status.answered() && !matches!(record.status, Status::Cancelled | Status::NotSent) {
                 self.tally.before_failed += 1;
-                count(&mut self.tally.before_said, record.error.as_deref().or(Some(record.status.word())));
+                let said = record.error.as_deref().unwrap_or(record.status.word());
+                count(&mut self.tally.before_said, Some(said), MESSAGE);
             }
         }
         if let Some(file) = &mut self.requests {
@@ -261,6 +266,7 @@ impl StoreWriter {
             said: tally.said,
             http: tally.http,
             models: tally.models,
+            finishes: tally.finishes,
             rows: self.rows,
             file,
             unwritten,
@@ -269,9 +275,9 @@ impl StoreWriter {
     }
 }
 
-fn count(words: &mut BTreeMap<String, u64>, word: Option<&str>) {
+fn count(words: &mut BTreeMap<String, u64>, word: Option<&str>, most: usize) {
     let Some(word) = word else { return };
-    let word: String = word.chars().take(WORD).collect();
+    let word: String = word.chars().take(most).collect();
     if words.len() < WORDS || words.contains_key(&word) {
         *words.entry(word).or_default() += 1;
     }

@@ -278,8 +278,24 @@ fn every_key_of_the_table_of_options_is_read_and_what_makes_a_load_is_written_do
 }
 
 #[test]
+fn a_limit_of_tokens_is_written_as_it_is_read_also_where_there_is_none() {
+    let limits = |text: &str| {
+        let planned = well(&format!("[environments.a.conversations]\ncount = 2\n{text}"));
+        let settings = planned[0].settings.clone();
+        let written = toml::to_string(&write(&settings)).unwrap();
+        let again = well(&written.replace("[conversations]", "[environments.a.conversations]"));
+        assert_eq!(again[0].settings, settings, "{written}");
+        let Work::Conversations(chat) = settings.work else { panic!("conversations were asked for") };
+        (chat.min_tokens, chat.max_tokens)
+    };
+    assert_eq!(limits("limit_min_tokens = -1\nlimit_max_tokens = 64"), (Some(0), Some(64)));
+    assert_eq!(limits("limit_min_tokens = 0\nlimit_max_tokens = -1"), (None, Some(0)));
+    assert_eq!(limits(""), (None, None));
+}
+
+#[test]
 fn a_body_that_asks_for_several_answers_is_a_fault_of_the_suite() {
     let (planned, faults) = table("extra_body = { n = 2 }");
-    assert!(planned.is_empty() && faults.len() == 1 && faults[0].contains("several answers"), "{faults:?}");
+    assert!(planned.is_empty() && faults.len() == 1 && faults[0].contains("is not 1"), "{faults:?}");
     assert_eq!(well("extra_body = { n = 1, echo = false }").len(), 1);
 }

@@ -8,30 +8,31 @@
 
 use std::collections::BTreeMap;
 
+use super::cold;
 use super::definitions::{self as define, Definition};
 use super::open;
-use super::pass::{self, FromChunks, Totals, Weights, delivery, ms, tokens, tpot};
+use super::pass::{self, FASTEST_TOKEN_MS, FromChunks, Totals, Weights, at_once, delivery, ms, tokens, tpot};
 use super::samples::Samples;
 use super::unseen;
 use super::window::{Flight, Window};
 use super::{
-    Before, Counted, ERRORS_MAX, Facts, Goal, Goodput, ISL_OFF_PCT, LengthMedians, Metric, ONE_TOKEN_SHARE, SCHEMA,
-    Steady, Summary, TokenSource, Tool, UNJUDGED_MAX, WarmupFailures,
+    Before, ColdStart, Counted, ERRORS_MAX, Facts, Goal, Goodput, ISL_OFF_PCT, LengthMedians, Metric, ONE_TOKEN_SHARE,
+    SCHEMA, Steady, Summary, TokenSource, Tool, UNJUDGED_MAX, Unfinished, WarmupFailures,
 };
 use crate::certificate::{ClientCertificate, Lags};
+use crate::finish::Finish;
 use crate::store::{RequestRow, Rows, Stored};
 use sparkbench_text::error::Error;
+use sparkbench_text::plural;
 
 /// The mean gap between chunks from which on bursts are looked for: below it, chunks arrive as fast as they can be written.
 const BURST_MEAN_MS: f64 = 1.0;
 /// The median gap is below this share of the mean one where chunks come in bursts. Of gaps that are drawn from an exponential
 /// distribution it is 0.69, so a server that is merely uneven is far from it.
 const BURST_SHARE: f64 = 0.05;
-/// No engine makes a token in less: 10,000 tokens a second for one stream. What comes faster was kept and handed over at once.
-const FASTEST_TOKEN_MS: f64 = 0.1;
 /// Chunks from which on an answer may be said to have come whole.
 const WHOLE_CHUNKS: u32 = 8;
-/// Share of unstreamed answers from which on it is reported.
+/// Share of unstreamed answers from which on it is reported, and from which on their tokens are not laid to the moment at which they came.
 const WHOLE_SHARE: f64 = 0.05;
 
 /// Why figures of tokens are absent where the server's count cannot be that of the answers. A note with it is shown in any case.
@@ -115,6 +116,7 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
     let rtt = facts.rtt_ms.unwrap_or(0.0);
     let lags = |metric: Metric| Lags::of(&metric);
 
+    let ttft = if open { define::TTFT_INTENDED } else { define::TTFT_SENT };
     let mut notes = facts.notes.clone();
     let FromChunks { gaps, itl, lag, .. } = chunks;
     let chunk_gap_ms = gaps.metric(&define::CHUNK_GAP, reasons.unless("no answer has a second chunk"));
@@ -125,6 +127,10 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
     let mut loud: Vec<String> = bursts(&chunk_gap_ms, whole, completed).into_iter().collect();
     loud.extend(unseen::notes(&totals.doubts, completed));
     loud.extend(contradicted(&totals));
+    loud.extend(above_limit(&totals));
+    loud.extend(unknown_finish(stored));
+    let unfinished = unfinished(&totals, &mut stored.rows, &ttft)?;
+    loud.extend(unfinished.as_ref().map(Unfinished::sentence));
     let read_lag_ms = lags(lag.metric(&define::READ_LAG, ""));
 
     let rows = &mut stored.rows;
@@ -134,6 +140,13 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
     remarks(&facts, &totals, &lengths, &mut notes);
     let offered = rate(totals.intended, totals.first_intended.zip(totals.last_intended));
     loud.extend(warmup_failed.as_ref().map(|failed| failed.sentence(stored.before.0)));
+    let places = match facts.goal {
+        Goal::Closed(places) => places,
+        Goal::Open(..) => 1.0,
+    };
+    let warm = stored.before.0 > 0;
+    let cold_start = if warm { None } else { cold::look(rows, places)? };
+    loud.extend(cold_start.as_ref().map(ColdStart::sentence));
     // First of all, because readers who compare rates read no further.
     let off = facts.asked_rate.zip(offered).and_then(|(asked, drawn)| open::drawn_off(asked, drawn, totals.intended));
     loud.splice(0..0, off);
@@ -146,11 +159,11 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
     let over = |amount: Option<f64>| Some(amount? / seconds?);
     let invalid_because = invalid(&totals);
     let cancelled = totals.cancelled();
-    let ttft = if open { define::TTFT_INTENDED } else { define::TTFT_SENT };
     let summary = Summary {
         schema: SCHEMA,
         tool: Tool { name: "sparkbench", version: env!("CARGO_PKG_VERSION") },
         models_seen: stored.models.clone(),
+        finish_reasons: stored.finishes.clone(),
         valid: invalid_because.is_empty(),
         invalid_because,
         planned,
@@ -160,6 +173,8 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
         short: totals.short,
         longer: totals.longer,
         contradicted: totals.contradicted,
+        above_limit: totals.above_limit,
+        unasked: 0,
         http: stored.http.clone(),
         retry_after: stored.retry_after.clone(),
         said: stored.said.clone(),
@@ -167,6 +182,7 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
         resent_after: stored.resent_after.clone(),
         warmup_failed,
         before: (stored.before.0 > 0).then_some(Before { requests: stored.before.0, completed: stored.before.1 }),
+        cold_start,
         duration_s: seconds,
         input_tokens: input,
         cached_tokens: totals.whole(totals.cached, totals.cached_known),
@@ -225,6 +241,7 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
         loud: least,
         client: ClientCertificate::default(),
         ranks: Vec::new(),
+        unfinished,
         errors: totals.errors,
         url: facts.url,
         model: facts.model,
@@ -287,8 +304,8 @@ fn itl_of(gaps: &Metric, itl: Samples, totals: &Totals, nothing: &str, notes: &m
 
 /// Whether an answer of many chunks was handed over at once, at its end.
 fn came_whole(row: &RequestRow) -> bool {
-    let at_once = || delivery(row).whole() || tpot(row).is_some_and(|tpot| tpot < FASTEST_TOKEN_MS);
-    row.status.answered() && row.pieces >= WHOLE_CHUNKS && at_once()
+    let together = || delivery(row).whole() || tpot(row).is_some_and(|tpot| tpot < FASTEST_TOKEN_MS);
+    row.status.answered() && row.pieces >= WHOLE_CHUNKS && together()
 }
 
 /// Chunks that were made one by one and handed over together: seen where a server on a processor has no core of its own.
@@ -342,11 +359,15 @@ fn steady(
 ) -> Result<Option<Steady>, Error> {
     let Some(mut window) = window else { return Ok(None) };
     let (mut completed, mut inside, mut requests) = (0_u64, 0_u128, 0.0);
+    let (mut answered, mut whole) = (0_u64, AtOnce::default());
     rows.each(|row| {
         if row.status.answered() {
+            answered += 1;
             completed += u64::from(row.end.is_some_and(|end| window.holds(end)));
             // Not those that ended in it: of a burst that is the first alone, and of any load it lacks what is under way at the end.
-            requests += row.sent.zip(row.last_token).map_or(0.0, |(sent, last)| window.part(sent, last));
+            let part = row.sent.zip(row.last_token).map_or(0.0, |(sent, last)| window.part(sent, last));
+            requests += part;
+            whole.add(row, part);
         }
         if let Some((sent, end)) = row.sent.zip(row.end) {
             inside += u128::from(end.min(window.to).saturating_sub(sent.max(window.from)));
@@ -358,7 +379,13 @@ fn steady(
         Goal::Open(..) => ("arrivals", None),
     };
     window.mean = inside as f64 / 1e9 / seconds;
-    let tokens = (!seen.uncounted).then_some(seen.in_window);
+    // Tokens that came at the end of their answers came in hardly any window that ends with the first of these.
+    let by_share = whole.answers > 0 && whole.answers as f64 >= WHOLE_SHARE * answered as f64;
+    let tokens = if by_share {
+        (!seen.uncounted && !whole.uncounted).then_some(seen.in_window - seen.at_once + whole.tokens)
+    } else {
+        (!seen.uncounted).then_some(seen.in_window)
+    };
     let second = |at: u64| at.wrapping_sub(origin).cast_signed() as f64 / 1e9;
     Ok(Some(Steady {
         basis,
@@ -380,8 +407,30 @@ fn steady(
         } else {
             "one"
         },
-        definition: define::STEADY_RATE.id,
+        definition: if by_share { define::STEADY_RATE_BY_SHARE.id } else { define::STEADY_RATE.id },
     }))
+}
+
+/// Work on answers that came [`at_once`], within a window.
+#[derive(Default)]
+struct AtOnce {
+    answers: u64,
+    tokens: f64,
+    uncounted: bool,
+}
+
+impl AtOnce {
+    /// `part` of its time lies in the window.
+    fn add(&mut self, row: &RequestRow, part: f64) {
+        if !at_once(row) {
+            return;
+        }
+        self.answers += 1;
+        match tokens(row) {
+            Some(tokens) => self.tokens += part * f64::from(tokens),
+            None => self.uncounted |= part > 0.0,
+        }
+    }
 }
 
 /// Requests per second between the first and the last of them.
@@ -478,9 +527,55 @@ fn invalid(totals: &Totals) -> Vec<String> {
 fn contradicted(totals: &Totals) -> Option<String> {
     let claim = totals.contradiction?;
     Some(format!(
-        "{CONTRADICTED} in {} of {} answers (such as {} tokens for {} chunks with {} bytes of text), so rates that need it are absent",
-        totals.contradicted, totals.completed, claim.tokens, claim.chunks, claim.bytes
+        "{CONTRADICTED} in {} of {} (such as {} for {} with {} of text), so rates that need it are absent",
+        totals.contradicted,
+        number(totals.completed, "answer"),
+        number(claim.tokens, "token"),
+        number(claim.chunks, "chunk"),
+        number(claim.bytes, "byte")
     ))
+}
+
+/// A count above the length asked for that gave way to the chunks, with an example.
+fn above_limit(totals: &Totals) -> Option<String> {
+    let claim = totals.first_above?;
+    Some(format!(
+        "the server counts more output tokens than were asked for in {} of {}, which came in as many chunks as were asked for (such as {} for \
+         {} where {} asked for). Each chunk is counted as one token, and the server's count is left out",
+        totals.above_limit,
+        number(totals.completed, "answer"),
+        number(claim.tokens, "token"),
+        number(claim.chunks, "chunk"),
+        plural::counted(claim.asked.unwrap_or_default() as usize, "was", "were"),
+    ))
+}
+
+/// Answers that were not complete in time.
+fn unfinished(totals: &Totals, rows: &mut Rows, ttft: &Definition) -> Result<Option<Unfinished>, Error> {
+    let Some((requests, chunks_min, chunks_max)) = totals.unfinished else { return Ok(None) };
+    let of = |row: &RequestRow| ms(row.first_token, row.start()).filter(|_| pass::unfinished(row));
+    Ok(Some(Unfinished { requests, chunks_min, chunks_max, ttft_ms: every(rows, ttft, "", of)? }))
+}
+
+/// Reasons for which answers ended that nobody here knows.
+fn unknown_finish(stored: &Stored) -> Option<String> {
+    let unknown: Vec<(&String, u64)> =
+        stored.finishes.iter().filter(|(word, _)| Finish::of(word) == Finish::Unknown).map(|(w, n)| (w, *n)).collect();
+    let answers: u64 = unknown.iter().map(|(_, answers)| answers).sum();
+    let words: Vec<String> = unknown.iter().map(|(word, answers)| format!("{answers} x \"{word}\"")).collect();
+    (answers > 0).then(|| {
+        format!(
+            "{} ended for a reason that is not known here ({}), and {} as answered. Whether they are whole is not known",
+            number(answers, "answer"),
+            words.join(", "),
+            if answers == 1 { "it counts" } else { "they count" }
+        )
+    })
+}
+
+/// `1 token`, `2 tokens`
+fn number(n: impl TryInto<usize>, noun: &str) -> String {
+    plural::count(n.try_into().unwrap_or(usize::MAX), noun)
 }
 
 /// Notes for the reader that are no fault of the run.

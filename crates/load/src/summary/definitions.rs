@@ -113,6 +113,10 @@ definitions! {
         "output tokens that arrived while at least 95 % of the concurrency asked for was in flight, by the time of each chunk, over that time",
         "tokens of generated chunks in [from_s, to_s] / (to_s - from_s)",
         "vllm-bench steady state. GuideLLM and genai-bench cut the ends instead";
+    STEADY_RATE_BY_SHARE: "steady.output_throughput_tok_s", "output-rate.steady-window.by-share",
+        "the same where one in twenty answers or more came at one moment, such as those that are not streamed: their tokens count with the share of their time, from sending to that moment, that lies in the window",
+        "(tokens of generated chunks in [from_s, to_s], and of an answer that came at one moment output_tokens * part of sent_s to last_token_s in [from_s, to_s] / (last_token_s - sent_s)) / (to_s - from_s)",
+        "none. Tools that lay tokens to the moment at which they came count those of the answers that ended in the window";
     GOODPUT: "goodput", "goodput.all-slos",
         "requests that met every stated objective. The share is of all that were planned, failures included. Absent where more than half of the answers break no objective and lack the figure of one",
         "good / duration_s and good / planned",

@@ -9,6 +9,7 @@
 //! up.
 
 pub mod cells;
+mod cold;
 mod count;
 pub(crate) mod definitions;
 pub mod export;
@@ -25,6 +26,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+pub use self::cold::ColdStart;
 #[cfg(test)]
 pub use self::definitions::DEFINITIONS;
 pub use self::definitions::Definition;
@@ -42,6 +44,7 @@ use super::until::UntilReport;
 use sparkbench_archive::mask::Veil;
 use sparkbench_host::net::Ns;
 use sparkbench_text::error::Error;
+use sparkbench_text::plural::counted;
 
 /// Basis of the steady part of a closed loop: every place is taken.
 pub(crate) const IN_FLIGHT: &str = "in-flight";
@@ -169,6 +172,9 @@ pub struct Summary {
     /// Models that responses named, and how often.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub models_seen: BTreeMap<String, u64>,
+    /// `finish_reason` of the answers as given, and how often. Only the first few different ones.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub finish_reasons: BTreeMap<String, u64>,
     /// Start, ISO 8601 in UTC.
     pub started_utc: String,
     /// As set.
@@ -192,8 +198,18 @@ pub struct Summary {
     pub longer: u64,
     /// Of the completed, those whose count of output tokens what came contradicts. They are in no figure of tokens.
     pub contradicted: u64,
+    /// Of the completed, those that the server counts as longer than asked for although just as many chunks came. Their chunks are counted as
+    /// tokens. Left out without any.
+    #[serde(skip_serializing_if = "is_none")]
+    pub above_limit: u64,
+    /// Answers that nobody had asked for, which a kept connection brought. Left out without any.
+    #[serde(skip_serializing_if = "is_none")]
+    pub unasked: u64,
     /// Failed requests by kind.
     pub errors: BTreeMap<&'static str, u64>,
+    /// Of the failed, those whose time limit ended them behind their first token. Left out without any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unfinished: Option<Unfinished>,
     /// Codes of responses that are not 200.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub http: BTreeMap<u16, u64>,
@@ -214,6 +230,9 @@ pub struct Summary {
     /// Of the requests before the measured part, those that failed. Left out without any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup_failed: Option<WarmupFailures>,
+    /// First requests that were far slower than later ones, where nothing was warmed up. Left out where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cold_start: Option<ColdStart>,
     /// From the first send to the last generated piece, seconds.
     pub duration_s: Option<f64>,
     /// Of answered requests.
@@ -299,6 +318,11 @@ pub struct Summary {
     pub ranks: Vec<RankLine>,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands out a reference")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
 /// Program and version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Tool {
@@ -341,6 +365,33 @@ impl WarmupFailures {
     }
 }
 
+/// Requests whose time limit ended them behind their first token. They are in no other figure.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Unfinished {
+    pub requests: u64,
+    /// Fewest generated chunks that one of them had received.
+    pub chunks_min: u32,
+    /// Most of them.
+    pub chunks_max: u32,
+    /// Their time to first token.
+    pub ttft_ms: Metric,
+}
+
+impl Unfinished {
+    /// `4 requests were not complete in time, after 95 to 96 chunks each (mean TTFT 51.2 ms). That is in no figure. Raise --timeout`
+    fn sentence(&self) -> String {
+        let requests = counted(usize::try_from(self.requests).unwrap_or(usize::MAX), "request was", "requests were");
+        let chunks = match (self.chunks_min, self.chunks_max) {
+            (1, 1) => "1 chunk".to_owned(),
+            (least, most) if least == most => format!("{least} chunks"),
+            (least, most) => format!("{least} to {most} chunks"),
+        };
+        let ttft = self.ttft_ms.mean.map_or_else(String::new, |mean| format!(" (mean TTFT {} ms)", figure(mean)));
+        let each = if self.requests == 1 { "" } else { " each" };
+        format!("{requests} not complete in time, after {chunks}{each}{ttft}. That is in no figure. Raise --timeout")
+    }
+}
+
 /// The window of full load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Steady {
@@ -363,7 +414,8 @@ pub struct Steady {
     pub requests: f64,
     /// `requests` per second.
     pub request_throughput_req_s: f64,
-    /// Output tokens of answered requests that arrived in it, by the time of each chunk.
+    /// Output tokens of answered requests that arrived in it, by the time of each chunk. Where many answers came at one moment each, the
+    /// tokens of these count with the share of their time that lies in it, see `definition`.
     pub output_tokens: Option<f64>,
     /// Of these, per second. Absent where none arrived: the window is shorter than an answer's gaps then.
     pub output_throughput_tok_s: Option<f64>,
@@ -443,6 +495,24 @@ impl Summary {
         count::count(facts, stored)
     }
 
+    /// What is to stand on the run of an archive about the lengths of its answers, and about who counted them.
+    pub fn marks_of_lengths(&self) -> Vec<String> {
+        let of_all = |answers: u64| format!("{answers} of {}", self.completed);
+        let mut marks = Vec::new();
+        let mut mark = |answers: u64, words: &dyn Fn(String) -> String| {
+            marks.extend((answers > 0).then(|| words(of_all(answers))));
+        };
+        mark(self.short, &|of| format!("{of} answers are shorter than was asked for exactly"));
+        mark(self.longer, &|of| format!("{of} answers are longer than was asked for"));
+        mark(self.contradicted, &|of| format!("{} in {of} answers", count::CONTRADICTED));
+        mark(self.above_limit, &|of| {
+            format!(
+                "the server counts more output tokens than were asked for in {of} answers, whose chunks are counted in their place"
+            )
+        });
+        marks
+    }
+
     /// Takes secrets out of everything that it repeats of the server and of the settings.
     pub fn hide(&mut self, veil: &Veil) {
         if veil.is_empty() {
@@ -453,7 +523,9 @@ impl Summary {
                 *counts.entry(veil.said(&said)).or_default() += count;
             }
         };
-        [&mut self.models_seen, &mut self.retry_after, &mut self.said].into_iter().for_each(keys);
+        [&mut self.models_seen, &mut self.finish_reasons, &mut self.retry_after, &mut self.said]
+            .into_iter()
+            .for_each(keys);
         self.warmup_failed.iter_mut().for_each(|failed| keys(&mut failed.reasons));
         self.url = veil.text(&self.url);
         self.model.iter_mut().for_each(|model| *model = veil.text(model));

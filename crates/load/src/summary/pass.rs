@@ -24,9 +24,9 @@ pub(super) fn claim(row: &RequestRow) -> Option<Claim> {
     Some(Claim { tokens: row.output?, chunks: row.pieces, bytes: row.text_bytes.into(), asked: row.osl })
 }
 
-/// Its output tokens, where they were counted and what came does not contradict the count.
+/// Its output tokens, see [`Claim::credible`].
 pub(super) fn tokens(row: &RequestRow) -> Option<u32> {
-    claim(row).filter(|claim| !claim.contradicted()).map(|claim| claim.tokens)
+    claim(row)?.credible()
 }
 
 /// How its tokens came.
@@ -49,6 +49,21 @@ pub(super) fn tpot(row: &RequestRow) -> Option<f64> {
     Some(ms(row.last_token, row.first_token)? / f64::from(further))
 }
 
+/// No engine makes a token in less: 10,000 tokens a second for one stream. What comes faster was kept and handed over at once.
+pub(super) const FASTEST_TOKEN_MS: f64 = 0.1;
+
+/// Whether an answer was handed over at one moment, at its end: one that was not streamed, or a single token. When its tokens were made, its
+/// chunks do not say.
+pub(super) fn at_once(row: &RequestRow) -> bool {
+    let one = row.first_token.is_some() && row.first_token == row.last_token;
+    row.status.answered() && (one || tpot(row).is_some_and(|tpot| tpot < FASTEST_TOKEN_MS))
+}
+
+/// Whether its time limit ended it behind its first token.
+pub(super) fn unfinished(row: &RequestRow) -> bool {
+    row.status == Status::Timeout && row.pieces > 0
+}
+
 /// Sums of one pass over the rows.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
@@ -59,6 +74,8 @@ pub(super) struct Totals {
     pub longer: u64,
     pub errors: BTreeMap<&'static str, u64>,
     pub resent: u64,
+    /// Requests whose time limit ended them behind their first token: how many, and their fewest and most chunks.
+    pub unfinished: Option<(u64, u32, u32)>,
     pub first_sent: Option<Ns>,
     pub last_sent: Option<Ns>,
     pub last_token: Option<Ns>,
@@ -76,6 +93,9 @@ pub(super) struct Totals {
     /// Answers whose count of output tokens what came contradicts, and the first of these counts.
     pub contradicted: u64,
     pub contradiction: Option<Claim>,
+    /// Answers whose count is above what was asked for, where the chunks are counted in its place, and the first of these counts.
+    pub above_limit: u64,
+    pub first_above: Option<Claim>,
     pub stamped: u64,
     pub first_tokens: u64,
     pub one_token: u64,
@@ -107,6 +127,10 @@ impl Totals {
         most(&mut self.last_intended, row.intended);
         if !row.status.answered() {
             *self.errors.entry(row.status.word()).or_default() += 1;
+            if unfinished(row) {
+                let (number, fewest, most) = self.unfinished.unwrap_or((0, u32::MAX, 0));
+                self.unfinished = Some((number + 1, fewest.min(row.pieces), most.max(row.pieces)));
+            }
             return;
         }
         self.completed += 1;
@@ -124,6 +148,10 @@ impl Totals {
         if let Some(claim) = claim(row).filter(|claim| claim.contradicted()) {
             self.contradicted += 1;
             self.contradiction.get_or_insert(claim);
+        }
+        if let Some(claim) = claim(row).filter(|claim| claim.above_limit()) {
+            self.above_limit += 1;
+            self.first_above.get_or_insert(claim);
         }
         self.first_tokens += u64::from(row.first_token.is_some());
         self.stamped += u64::from(row.kernel);
@@ -146,8 +174,10 @@ pub(super) struct Weight {
     /// Not answered is NaN, answered without a count that holds is 0.
     tokens: f32,
     hidden: Hidden,
-    /// What came contradicts the count, so the counts of its chunks are none either.
-    contradicted: bool,
+    /// The count is not that of the answer, so the counts of its chunks are none either.
+    miscounted: bool,
+    /// See [`at_once`].
+    at_once: bool,
 }
 
 /// The weight of each request, eight bytes each.
@@ -164,7 +194,7 @@ impl Weights {
         let span = most.checked_sub(least).map_or(0, |span| span.saturating_add(1));
         let dense = span <= rows.count().saturating_mul(16).saturating_add(4096);
         let mut weights = if dense {
-            let none = Weight { tokens: f32::NAN, hidden: Hidden::None, contradicted: false };
+            let none = Weight { tokens: f32::NAN, hidden: Hidden::None, miscounted: false, at_once: false };
             Self::Dense(least, vec![none; usize::try_from(span).unwrap_or(0)])
         } else {
             Self::Sparse(HashMap::new())
@@ -177,8 +207,8 @@ impl Weights {
                 Some(output) if row.pieces > 0 => (f64::from(output) / f64::from(row.pieces)) as f32,
                 _ => 0.0,
             };
-            let contradicted = claim(row).is_some_and(Claim::contradicted);
-            let weight = Weight { tokens, hidden: row.hidden, contradicted };
+            let miscounted = claim(row).is_some_and(|claim| claim.contradicted() || claim.above_limit());
+            let weight = Weight { tokens, hidden: row.hidden, miscounted, at_once: at_once(row) };
             match &mut weights {
                 Self::Dense(first, list) => {
                     if let Some(place) = list.get_mut((row.index - *first) as usize) {
@@ -208,7 +238,10 @@ pub(super) struct FromChunks {
     /// Whether `itl` is filled: only where not every answer has one token a chunk, else it is the same as `gaps`.
     pub itl_apart: bool,
     pub lag: Samples,
+    /// Tokens of chunks that arrived in the window.
     pub in_window: f64,
+    /// Of these, of answers that came [`at_once`].
+    pub at_once: f64,
     pub uncounted: bool,
     pub counted: bool,
     pub even: bool,
@@ -228,7 +261,9 @@ pub(super) fn chunks(
     let mut reader = stored.chunks()?;
     while let Some(block) = reader.next_block()? {
         let mut last = before.remove(&block.request);
-        let Some(Weight { tokens: weight, hidden, contradicted }) = weights.of(block.request) else { continue };
+        let Some(Weight { tokens: weight, hidden, miscounted, at_once }) = weights.of(block.request) else {
+            continue;
+        };
         for chunk in block.chunks.iter().filter(|chunk| chunk.kind.holds_tokens(hidden)) {
             if let Some(gap) = ms(Some(chunk.at), last) {
                 found.gaps.add(gap);
@@ -241,14 +276,13 @@ pub(super) fn chunks(
                 found.lag.add(f64::from(chunk.lag_ns) / 1e6);
             }
             if window.is_some_and(|window| window.holds(chunk.at)) {
-                if chunk.tokens > 0 && !contradicted {
-                    found.counted = true;
-                    found.in_window += f64::from(chunk.tokens);
-                } else {
-                    found.uncounted |= weight == 0.0;
-                    found.even |= weight != 1.0;
-                    found.in_window += f64::from(weight);
-                }
+                let counted = chunk.tokens > 0 && !miscounted;
+                let tokens = if counted { f64::from(chunk.tokens) } else { f64::from(weight) };
+                found.counted |= counted;
+                found.uncounted |= !counted && weight == 0.0;
+                found.even |= !counted && weight != 1.0;
+                found.in_window += tokens;
+                found.at_once += if at_once { tokens } else { 0.0 };
             }
         }
         if let (true, Some(last)) = (block.more, last) {

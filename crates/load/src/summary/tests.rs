@@ -204,6 +204,29 @@ fn failed_requests_enter_no_latency_and_every_count() {
     assert_eq!(summary.invalid_because, ["1 of 2 requests failed, more than 1 %"]);
 }
 
+/// Issue 34: 95 tokens had come, and the summary spoke of no answer.
+#[test]
+fn answers_that_were_not_complete_in_time_are_told_with_what_had_come() {
+    let late = |index: u64, pieces: u32| {
+        let (record, chunks) = answer(index, 0.0, &[50.0 + index as f64, 60.0], None);
+        let error = Some("not complete within 1 s, though tokens had come: raise --timeout".to_owned());
+        (Record { pieces, status: Status::Timeout, error, ..record }, chunks)
+    };
+    let summary = count("unfinished", closed(4), vec![late(0, 95), late(1, 96), failed(2, 0.0, 10.0, Status::Timeout)]);
+    let summary = summary.summary;
+    let unfinished = summary.unfinished.as_ref().unwrap();
+    assert_eq!((unfinished.requests, unfinished.chunks_min, unfinished.chunks_max), (2, 95, 96));
+    near(unfinished.ttft_ms.mean, 50.5);
+    assert_eq!((summary.failed, summary.ttft_ms.n), (3, 0), "they are in no figure");
+    let drawn = brief(&summary, 400, false);
+    assert!(
+        drawn.contains("note: 2 requests were not complete in time, after 95 to 96 chunks each (mean TTFT 50.50 ms)"),
+        "{drawn}"
+    );
+    let none = count("finished", closed(1), vec![answer(0, 0.0, &[10.0, 20.0], Some(2))]).summary;
+    assert!(none.unfinished.is_none() && !none.json().contains("unfinished"));
+}
+
 #[test]
 fn nothing_at_all_and_one_token_are_no_zeroes() {
     let nothing = count("nothing", closed(4), Vec::new()).summary;
@@ -254,6 +277,9 @@ fn answers_longer_than_asked_are_counted_and_said_as_shorter_ones_are() {
     for wanted in ["shorter than asked for", "longer than asked for"] {
         assert_eq!(summary.notes.iter().filter(|note| note.contains(wanted)).count(), 1, "{:?}", summary.notes);
     }
+    let marks =
+        ["1 of 4 answers are shorter than was asked for exactly", "2 of 4 answers are longer than was asked for"];
+    assert_eq!(summary.marks_of_lengths(), marks);
     let text = brief(&summary, 200, false);
     assert!(text.contains("1 shorter than asked, 2 longer than asked"), "{text}");
     let loads = [(String::new(), serde_json::to_value(&summary).unwrap())];
@@ -290,8 +316,43 @@ fn a_count_that_contradicts_what_came_is_named_and_makes_no_rate() {
         assert!(brief(&summary, 400, false).contains(&said), "{:?}", summary.notes);
         assert!(!summary.notes.iter().any(|note| note.contains("have no count")), "{:?}", summary.notes);
     }
+    let marked = miscounted("count-marked", 0, 5).marks_of_lengths();
+    assert_eq!(marked, ["the server's count of output tokens contradicts what came in 2 of 2 answers"]);
     let fits = miscounted("count-fits", 5, 5);
+    assert!(fits.marks_of_lengths().is_empty());
     assert_eq!((fits.contradicted, fits.output_tokens), (0, Some(10)));
+}
+
+#[test]
+fn a_count_above_the_length_asked_for_gives_way_to_as_many_chunks_as_were_asked_for() {
+    let pieces: Vec<f64> = (0..20).map(|n| 50.0 + 10.0 * f64::from(n)).collect();
+    let answers = (0..4).map(|n| {
+        let (record, mut chunks) = answer(n, 0.0, &pieces, Some(40));
+        // The server counts along, and wrongly too.
+        chunks.iter_mut().for_each(|chunk| chunk.tokens = 2);
+        let asked = Asked { osl: Some(20), ..record.asked };
+        (Record { text_bytes: 80, asked, ..record }, chunks)
+    });
+    let summary = count("above", closed(4), answers.collect()).summary;
+    near(summary.tpot_ms.mean, 10.0);
+    near(summary.itl_ms.mean, 10.0);
+    near(summary.output_throughput_tok_s, 80.0 / 0.24);
+    assert_eq!((summary.output_tokens, summary.above_limit), (Some(80), 4));
+    assert_eq!((summary.longer, summary.short, summary.contradicted), (0, 0, 0));
+    assert_eq!(summary.lengths.osl_reported_p50, Some(40.0), "as reported");
+    assert!(summary.marks_of_lengths()[0].contains("in 4 of 4 answers, whose chunks are counted"));
+    let steady = summary.steady.as_ref().unwrap();
+    assert_eq!((steady.output_tokens, steady.tokens_by), (Some(80.0), "one"));
+    let said = "in 4 of 4 answers, which came in as many chunks as were asked for (such as 40 tokens for 20 chunks where 20 were asked for)";
+    assert!(brief(&summary, 400, false).contains(said), "{:?}", summary.notes);
+}
+
+#[test]
+fn one_of_a_thing_is_not_called_several() {
+    let (record, chunks) = answer(0, 0.0, &[10.0, 20.0, 30.0], Some(1));
+    let asked = Asked { osl: Some(3), ..record.asked };
+    let summary = count("one-token", closed(1), vec![(Record { text_bytes: 12, asked, ..record }, chunks)]).summary;
+    assert!(summary.notes[0].contains("(such as 1 token for 3 chunks with 12 bytes of text)"), "{:?}", summary.notes);
 }
 
 #[test]
@@ -483,6 +544,35 @@ fn steady_requests_per_second_count_work_and_not_completions() {
     assert!(rate.request_throughput_req_s > 99.5, "{rate:?}");
 }
 
+#[test]
+fn tokens_of_answers_that_came_whole_count_in_the_steady_window_with_the_share_of_their_time() {
+    let steady = |name: &str, concurrency: u32, spans: Vec<(f64, f64)>, streamed: bool| {
+        let answers = (0..).zip(spans).map(|(n, (sent, e2e))| {
+            let piece = |k: u32| sent + if streamed { e2e * f64::from(k) / 20.0 } else { e2e };
+            answer(n, sent, &(1..=20).map(piece).collect::<Vec<f64>>(), Some(20))
+        });
+        count(name, closed(concurrency), answers.collect()).summary.steady.unwrap()
+    };
+    // Twenty at once, which end 230, 231, ... 249 ms later with twenty tokens each. The window ends with the second end, at 232 ms.
+    let burst = || (0..20).map(|n| (0.0, 230.0 + f64::from(n))).collect();
+    let parts: f64 = (0..20).map(|n| (232.0 / (230.0 + f64::from(n))).min(1.0)).sum();
+    let whole = steady("whole-burst", 20, burst(), false);
+    let rate = whole.output_throughput_tok_s.unwrap();
+    assert!((rate / (20.0 * parts / 0.232) - 1.0).abs() < 1e-3, "{whole:?}");
+    assert!((rate / (20.0 * whole.request_throughput_req_s) - 1.0).abs() < 1e-9, "{whole:?}");
+    assert_eq!(whole.definition, "output-rate.steady-window.by-share");
+    // Streamed they have the same rate, by the times of the chunks.
+    let streamed = steady("streamed-burst", 20, burst(), true);
+    assert_eq!(streamed.definition, "output-rate.steady-window");
+    assert!((rate / streamed.output_throughput_tok_s.unwrap() - 1.0).abs() < 0.05, "{streamed:?}");
+    // Four places and two turns: all tokens lie in the window, however they came.
+    let turns = || (0..8).map(|n| (if n < 4 { 0.0 } else { 101.0 }, 100.0)).collect();
+    for streamed in [false, true] {
+        let turned = steady(&format!("turns-{streamed}"), 4, turns(), streamed);
+        near(turned.output_tokens, 160.0);
+    }
+}
+
 /// Forty requests, two of which fail: what the golden files show.
 fn example(colour: bool, width: usize) -> (Summary, String) {
     let mut requests: Vec<_> = (0..120_u64)
@@ -628,6 +718,65 @@ fn what_was_said_of_failures_stands_behind_their_kinds() {
     assert!(text.contains(wanted), "{text}");
 }
 
+#[test]
+fn a_reason_to_end_that_is_not_known_is_named_without_being_asked() {
+    let ended = |index: u64, reason: &str| {
+        let (record, chunks) = answer(index, 0.0, &[10.0, 20.0], Some(2));
+        (Record { finish: Some(reason.to_owned()), ..record }, chunks)
+    };
+    let facts = Facts { notes: vec!["another note".into()], ..closed(3) };
+    let requests = vec![ended(0, "glorious"), ended(1, "glorious"), ended(2, "stop")];
+    let summary = count("glorious", facts, requests).summary;
+    assert_eq!((summary.completed, summary.finish_reasons["glorious"], summary.finish_reasons["stop"]), (3, 2, 1));
+    let drawn = brief(&summary, 400, false);
+    assert!(drawn.contains("2 answers ended for a reason that is not known here (2 x \"glorious\")"), "{drawn}");
+    let usual = count("usual", closed(2), vec![ended(0, "stop"), ended(1, "length")]).summary;
+    assert!(usual.notes.is_empty() && usual.finish_reasons.len() == 2, "{:?}", usual.notes);
+}
+
+/// Issue 34: the first requests were 40 times slower, and nothing was said of them.
+#[test]
+fn a_cold_start_is_named_where_nothing_was_warmed_up() {
+    let load = |name: &str, places: u64, times: &dyn Fn(u64) -> (f64, f64), warm: bool| {
+        let mut requests: Vec<_> = (0..40)
+            .map(|n| {
+                let (ttft, tpot) = times(n);
+                let sent = (n / places) as f64 * 5_000.0;
+                answer(n, sent, &(0..4).map(|k| sent + ttft + f64::from(k) * tpot).collect::<Vec<f64>>(), Some(4))
+            })
+            .collect();
+        // Whatever ended first: the order of the plan counts.
+        requests.reverse();
+        if warm {
+            let (record, chunks) = answer(100, -5000.0, &[-4000.0], Some(1));
+            requests.push((Record { phase: Phase::Warmup, ..record }, chunks));
+        }
+        count(name, closed(places as u32), requests).summary
+    };
+    let cold = |n: u64| (if n < 2 { 2050.0 } else { 50.0 }, if n < 8 { 23.0 } else { 14.0 });
+    let summary = load("cold", 2, &cold, false);
+    let found = summary.cold_start.clone().unwrap();
+    assert_eq!((found.requests, found.ttft_ms, found.ttft_warm_ms), (8, Some(2050.0), Some(50.0)));
+    near(found.tpot_ms, 23.0);
+    near(found.tpot_warm_ms, 14.0);
+    let drawn = brief(&summary, 400, false);
+    let said = "the first 8 requests were far slower than later ones (TTFT 2050.0 against 50.00 ms, TPOT 23.00 against 14.00 ms), and \
+                nothing was warmed up: add --warmup 8";
+    assert!(drawn.contains(said), "{drawn}");
+    assert_eq!(load("cold-warmed", 2, &cold, true).cold_start, None);
+    // Eight prefills at once take eight times as long, and one request that is twice as slow is chance.
+    let burst = |n: u64| (if n < 8 { 50.0 * (n + 1) as f64 } else { 50.0 }, 14.0);
+    assert_eq!(load("cold-burst", 8, &burst, false).cold_start, None);
+    let chance = |n: u64| (if n == 0 { 120.0 } else { 50.0 }, 14.0);
+    assert_eq!(load("cold-chance", 1, &chance, false).cold_start, None);
+    let one = |n: u64| (if n == 0 { 2_000.0 } else { 50.0 }, 14.0);
+    let found = load("cold-one", 1, &one, false).cold_start.unwrap();
+    assert!(found.sentence().starts_with("the first request was far slower"), "{}", found.sentence());
+    // A slow request in the middle is no beginning.
+    let middle = |n: u64| (if n == 9 { 2_000.0 } else { 50.0 }, 14.0);
+    assert_eq!(load("cold-middle", 1, &middle, false).cold_start, None);
+}
+
 /// Issue 34: five of five failed, and neither a note nor the JSON said so.
 #[test]
 fn failed_warm_up_requests_are_counted_and_stand_in_the_first_note() {
@@ -666,12 +815,12 @@ fn failed_warm_up_requests_are_counted_and_stand_in_the_first_note() {
 
 #[test]
 fn requests_that_were_sent_again_stand_with_their_causes() {
-    let again = |index: u64, resends: [u32; 4]| {
+    let again = |index: u64, resends: [u32; 5]| {
         let (record, chunks) = answer(index, index as f64 * 50.0, &[index as f64 * 50.0 + 10.0], Some(1));
         (Record { resent: resends.iter().sum(), resends, ..record }, chunks)
     };
     let load = |name: &str, requests| count(name, closed(1), requests).summary;
-    let summary = load("resent", vec![again(0, [2, 1, 0, 0]), again(1, [1, 0, 0, 0]), again(2, [0; 4])]);
+    let summary = load("resent", vec![again(0, [2, 1, 0, 0, 0]), again(1, [1, 0, 0, 0, 0]), again(2, [0; 5])]);
     assert_eq!(summary.resent, 2);
     assert_eq!(
         summary.resent_after.iter().map(|(cause, times)| (cause.as_str(), *times)).collect::<Vec<_>>(),
@@ -680,6 +829,6 @@ fn requests_that_were_sent_again_stand_with_their_causes() {
     let shown = text(&summary, 200, false);
     assert!(shown.contains(", 2 sent again (status 429: 3, status 503: 1)"), "{shown}");
     assert!(!shown.contains("broke"), "{shown}");
-    let shown = text(&load("resent-broken", vec![again(0, [0, 0, 0, 1])]), 200, false);
+    let shown = text(&load("resent-broken", vec![again(0, [0, 0, 0, 1, 0])]), 200, false);
     assert!(shown.contains(", 1 sent again (the connection broke: 1)"), "{shown}");
 }

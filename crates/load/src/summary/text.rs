@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 
+use super::definitions::STEADY_RATE_BY_SHARE;
 use super::{Metric, REACHED, RankLine, Steady, Summary};
 use sparkbench_text::digits;
 
@@ -246,17 +247,19 @@ fn rates(out: &mut String, summary: &Summary, width: usize, ink: Ink, all: bool)
         said(out, &label, str::to_owned, &text, width);
     }
     if let Some(steady) = steady.filter(|_| all) {
+        let by = if steady.definition == STEADY_RATE_BY_SHARE.id {
+            "Tokens of answers that came at one moment by the share of their time in it"
+        } else {
+            "Tokens by the time of each chunk"
+        };
         let text = match steady.target {
             Some(target) => format!(
-                "{} s, {} % of them with at least {} in flight. Tokens by the time of each chunk",
+                "{} s, {} % of them with at least {} in flight. {by}",
                 figure(steady.duration_s),
                 percent(steady.share_at_target),
                 figure(REACHED * target)
             ),
-            None => format!(
-                "{} s from the first send to the last. Tokens by the time of each chunk",
-                figure(steady.duration_s)
-            ),
+            None => format!("{} s from the first send to the last. {by}", figure(steady.duration_s)),
         };
         said(out, &format!("{what}:"), |label| ink.bold(label), &text, width);
     }

@@ -188,10 +188,7 @@ impl Loaded {
         // The other notes are for anyone who reads the summary.
         let told = summary.notes.iter().filter(|note| note.starts_with(CONTRACT) || note.starts_with(PREEMPTED));
         self.marks.extend(told.map(|note| format!("{of}{note}")));
-        if summary.short > 0 {
-            let (short, all) = (summary.short, summary.completed);
-            self.marks.push(format!("{of}{short} of {all} answers are shorter than was asked for exactly"));
-        }
+        self.marks.extend(summary.marks_of_lengths().into_iter().map(|mark| format!("{of}{mark}")));
         if summary.client.limited {
             self.marks.push(format!("{of}client limited: {}", summary.client.because.join(", ")));
         }

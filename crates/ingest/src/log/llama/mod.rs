@@ -90,7 +90,7 @@ impl LogReader for Log {
     }
 
     fn finish(self: Box<Self>, file: &SourceFile<'_>) -> Option<Parsed> {
-        if !self.ours || quoted::quotes(file.name()) {
+        if !self.ours || quoted::quotes(file) {
             return None;
         }
         let (mut boot, mut notes) = self.boots.finish(LlamaBoot::is_up);

@@ -236,7 +236,8 @@ impl Block {
         if figures.get("spec_decode_acceptance_rate").is_some() || figures.get("accept_length").is_some() {
             partial.setup.speculative = Some("on".to_owned());
         }
-        if self.turns {
+        // Turns of conversations are requests. Without the arguments, those that ended are all that is known of them.
+        if self.turns || partial.setup.requests.is_none() {
             partial.setup.requests = figures.get("completed").map(|done| done + figures.get("failed").unwrap_or(0.0));
         }
         let load = Load {

@@ -195,6 +195,24 @@ fn blocks_of_one_text_are_runs_in_order_and_each_kind_keeps_its_own() {
 }
 
 #[test]
+fn a_block_below_arguments_that_call_it_a_warm_up_is_no_run() {
+    let dump = "Namespace(backend='vllm', metadata=['type=warmup'], max_concurrency=8)";
+    let text = format!("{dump}\n{VLLM_TEXT}\n{VLLM_TEXT}");
+    let (partials, parsed) = read(&VLLM, &text).unwrap();
+    assert_eq!((partials.len(), parsed.notes.len()), (1, 1), "{:?}", parsed.notes);
+    assert!(parsed.notes[0].contains("`type` calls a warm-up"), "{:?}", parsed.notes);
+    assert_eq!(read(&VLLM, &format!("{dump}\n{VLLM_TEXT}")).unwrap().0.len(), 0);
+}
+
+#[test]
+fn two_repeats_of_one_duration_are_two_runs() {
+    let again = SGLANG_TEXT.replace("8046.13", "8047.99");
+    let (partials, _) = read(&SGLANG, &format!("{SGLANG_TEXT}{again}")).unwrap();
+    assert_eq!(partials[0].fingerprint, partials[1].fingerprint);
+    assert_eq!((partials.len(), read(&SGLANG, &format!("{SGLANG_TEXT}{SGLANG_TEXT}")).unwrap().0.len()), (2, 1));
+}
+
+#[test]
 fn prefixes_bars_and_escapes_do_not_hide_a_block() {
     let plain = one(&VLLM, VLLM_TEXT).0;
     let composed: String = VLLM_TEXT.lines().map(|line| format!("bench-1  | {line}\r\n")).collect();

@@ -57,7 +57,7 @@ impl LogReader for Log {
     fn finish(self: Box<Self>, file: &SourceFile<'_>) -> Option<Parsed> {
         let ours = self.boots.any(|engine| engine.ours);
         let trouble = self.boots.any(|engine| engine.faults.trouble().is_some());
-        if !ours || self.bench || (trouble && !self.server) || quoted::quotes(file.name()) {
+        if !ours || self.bench || (trouble && !self.server) || quoted::quotes(file) {
             return None;
         }
         let (mut engine, notes) = self.boots.finish(Engine::is_up);

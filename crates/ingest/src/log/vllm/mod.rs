@@ -107,7 +107,7 @@ impl LogReader for Log {
     }
 
     fn finish(self: Box<Self>, file: &SourceFile<'_>) -> Option<Parsed> {
-        if !self.ours || quoted::quotes(file.name()) {
+        if !self.ours || quoted::quotes(file) {
             return None;
         }
         let (mut boot, notes) = self.boots.finish(VllmBoot::is_up);

@@ -135,6 +135,8 @@ fn a_cache_below_zero_is_no_size_and_says_why_the_start_failed() {
     assert_eq!(partial.status, Some(Status::Failed(why.to_owned())));
     assert_eq!(partial.server, Some(ServerState::NeverUp));
     assert!(partial.readings.iter().all(|reading| reading.value >= 0.0), "{:?}", partial.readings);
+    // Loading that came to nothing is kept, and is no load time.
+    assert_eq!((value(&partial, "model_load_s"), extra(&partial, "model_load")), (None, Some(19.1)));
     assert_eq!(extra(&partial, "kv_cache_gib below zero of Worker_TP1"), Some(-0.53));
 }
 

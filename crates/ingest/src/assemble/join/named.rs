@@ -1,0 +1,172 @@
+//! Which runs the name of a file points to: `01-telemetry.csv` to `01-chat.json`, `chat-server.log` to `chat-results.json`.
+//!
+//! In:  the names of a file and of the main files of runs.  Out: the runs, and the rule.
+//! Not here: endings by which the files of a launch are known at once (see `place`), times (see `times`).
+//!
+//! Only files of one folder belong together by their names. A name that says only what a file is for points nowhere.
+
+use std::collections::BTreeMap;
+
+/// Last words of names that say what a file is for, and nothing of the run.
+const ROLES: &[&str] = &[
+    "bench",
+    "benchmark",
+    "clocks",
+    "console",
+    "dmon",
+    "engine",
+    "gpu",
+    "gpus",
+    "host",
+    "hostmem",
+    "log",
+    "logs",
+    "mem",
+    "memory",
+    "meta",
+    "metadata",
+    "metrics",
+    "monitor",
+    "nvidia",
+    "out",
+    "output",
+    "power",
+    "prometheus",
+    "report",
+    "requests",
+    "result",
+    "results",
+    "samples",
+    "server",
+    "settings",
+    "smi",
+    "stats",
+    "summary",
+    "telemetry",
+    "temp",
+    "temps",
+    "thermal",
+    "thermals",
+    "usage",
+    "vllm",
+    "vram",
+];
+/// Digits of a number in front of a name. With more it is a date.
+const DIGITS: usize = 3;
+/// Endings of packed files, which stand behind the ending of what is packed.
+const PACKED: &[&str] = &[".gz", ".zst", ".xz", ".bz2"];
+
+/// By what a file belongs to a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shared {
+    /// Both have one name up to the words for what they are for.
+    Stem,
+    /// Both have one number in front.
+    Number,
+}
+
+impl Shared {
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Stem => "name",
+            Self::Number => "number",
+        }
+    }
+
+    /// The rule, as it is shown.
+    pub(super) const fn rule(self) -> &'static str {
+        match self {
+            Self::Stem => "it has the name of the result",
+            Self::Number => "it has the number of the result",
+        }
+    }
+}
+
+/// Runs by the names of their main files.
+pub(super) struct Names<'a> {
+    stems: BTreeMap<(&'a str, Vec<String>), Vec<usize>>,
+    numbers: BTreeMap<(&'a str, u32), Vec<usize>>,
+}
+
+impl<'a> Names<'a> {
+    /// Of the main files of all runs, by their places.
+    pub(super) fn of(mains: impl Iterator<Item = &'a str>) -> Self {
+        let mut names = Self { stems: BTreeMap::new(), numbers: BTreeMap::new() };
+        for (at, (folder, name)) in mains.map(parts).enumerate() {
+            if let Some(stem) = stem(name) {
+                names.stems.entry((folder, stem)).or_default().push(at);
+            }
+            if let Some(number) = number(name) {
+                names.numbers.entry((folder, number)).or_default().push(at);
+            }
+        }
+        names
+    }
+
+    /// The places of the runs whose main files are in the folder of `path` and share its name, else its number.
+    pub(super) fn points_to(&self, path: &'a str) -> Option<(Shared, &[usize])> {
+        let (folder, name) = parts(path);
+        let of_stem = || Some((Shared::Stem, self.stems.get(&(folder, stem(name)?))?.as_slice()));
+        let of_number = || Some((Shared::Number, self.numbers.get(&(folder, number(name)?))?.as_slice()));
+        of_stem().or_else(of_number)
+    }
+}
+
+/// True for files of one folder whose names differ only in what they are for.
+pub(in super::super) fn is_one_name(a: &str, b: &str) -> bool {
+    parts(a).0 == parts(b).0 && stem(parts(a).1).is_some_and(|stem| Some(stem) == self::stem(parts(b).1))
+}
+
+fn parts(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
+}
+
+/// The number in front of a name: `01-chat.json`.
+fn number(name: &str) -> Option<u32> {
+    let rest = name.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let digits = name.strip_suffix(rest)?;
+    (digits.len() <= DIGITS && rest.starts_with(['-', '_', '.', ' '])).then(|| digits.parse().ok()).flatten()
+}
+
+/// The words of a name up to those for what it is for. None where no other words are left.
+fn stem(name: &str) -> Option<Vec<String>> {
+    let name = PACKED.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
+    let name = name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_lowercase();
+    let mut words: Vec<&str> = name.split(['-', '_', '.', ' ']).filter(|word| !word.is_empty()).collect();
+    while words.last().is_some_and(|last| ROLES.contains(last)) {
+        words.pop();
+    }
+    let says = words.iter().any(|word| word.bytes().any(|letter| letter.is_ascii_alphabetic()));
+    says.then(|| words.into_iter().map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_points_to_the_runs_of_its_stem_and_else_to_those_of_its_number() {
+        let mains = ["a/01-chat.log", "a/01-chat.log", "a/07-office-baseline.json", "a/chat_c8.json", "b/07-x.json"];
+        for (path, shared, runs) in [
+            ("a/07-telemetry.csv", Some(Shared::Number), &[2][..]),
+            ("a/7_gpu.csv", Some(Shared::Number), &[2]),
+            ("a/01-telemetry.csv", Some(Shared::Number), &[0, 1]),
+            ("a/07-office-baseline-server.log", Some(Shared::Stem), &[2]),
+            ("a/chat-c8-nvidia-smi.csv.gz", Some(Shared::Stem), &[3]),
+            ("a/chat-c16-telemetry.csv", None, &[]),
+            ("a/telemetry.csv", None, &[]),
+            ("a/20260814-telemetry.csv", None, &[]),
+            ("c/07-telemetry.csv", None, &[]),
+        ] {
+            let names = Names::of(mains.into_iter());
+            assert_eq!(names.points_to(path), shared.map(|shared| (shared, runs)), "{path}");
+        }
+    }
+
+    #[test]
+    fn one_name_is_one_whatever_its_files_are_for() {
+        assert!(is_one_name("a/01-chat.log", "a/01-chat.md") && is_one_name("x-results.json", "x.log"));
+        assert!(!is_one_name("a/01-chat.log", "b/01-chat.log") && !is_one_name("a/results.json", "a/log.json"));
+        assert!(!is_one_name("rocm7__hblt0.log", "rocm7.log"));
+    }
+}
