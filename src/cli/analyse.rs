@@ -286,7 +286,7 @@ fn command(args: &Analyse) -> String {
 /// The answers first, on standard output. Then what else there is to know.
 fn summarise(judged: &Judged, args: &Analyse, pages: usize, left_out: usize, talk: &Talk) -> Result<(), Error> {
     let analysis = &judged.analysis;
-    for campaign in analysis.newest_first() {
+    for campaign in analysis.newest_first().into_iter().filter(|_| !talk.is_quiet()) {
         answers::print(analysis, campaign, talk)?;
     }
     let fired = |severity: Severity| {

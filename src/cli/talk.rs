@@ -70,6 +70,11 @@ impl Talk {
         self.verbose
     }
 
+    /// Whether nothing but errors is wanted.
+    pub(crate) const fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     /// A line of plain news.
     pub(crate) fn say(&self, line: &str) {
         if !self.quiet {

@@ -59,7 +59,7 @@ static STUDIES: LazyLock<Folder> = LazyLock::new(|| {
 static PUBLISHED: LazyLock<(Folder, String)> = LazyLock::new(|| {
     let site = shared_folder("published");
     let ending = run_in(studies(), &["analyse".as_ref(), "--site".as_ref(), site.path().as_os_str()], &[]).expect(0);
-    (site, format!("{}{}", ending.out, ending.err))
+    (site, ending.out + &ending.err)
 });
 
 /// A folder for all tests of this process. Nothing removes it at the end, so those of processes that are gone are removed first.

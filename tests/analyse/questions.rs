@@ -99,10 +99,11 @@ const RATIO: &str = "fp8 is 1.55 times as fast as bf16, in one run each";
 fn fp8_or_bf16_is_answered_from_the_names_of_the_models() {
     let folder = pair("questions-quantisation");
     let ending = sparkbench(&folder, &["analyse", "results", "--site", "site"]).expect(0);
-    ending.tells(&["fp8 is 1.55 times as fast as bf16", "Compared by quantisation."]);
+    ending.answers(&["fp8 is 1.55 times as fast as bf16"]);
+    ending.complains(&["Compared by quantisation."]);
     for option in ["quantisation", "quantization"] {
         let ending = sparkbench(&folder, &["analyse", "results", "--site", "site", "--compare-by", option]).expect(0);
-        ending.tells(&[RATIO, "A single run does not show how much runs differ by themselves."]);
+        ending.answers(&[RATIO, "A single run does not show how much runs differ by themselves."]);
         assert!(!ending.err.contains("cannot be"), "what is compared is not a reason: {}", ending.err);
     }
     let page = words(&front(&folder));
@@ -127,7 +128,7 @@ fn models_that_are_compared_may_differ_in_all_that_follows_from_them() {
     folder.put("results/labels.toml", "schema = \"sparkbench.labels/1\"\ncompare_by = \"model\"\n");
     sparkbench(&folder, &["analyse", "results", "--site", "site"])
         .expect(0)
-        .tells(&["Nano-30B-A3B-FP8 is 1.55 times as fast as Nano-30B-A3B-BF16 (1.5"]);
+        .answers(&["Nano-30B-A3B-FP8 is 1.55 times as fast as Nano-30B-A3B-BF16 (1.5"]);
     let analysis = analysis(&folder);
     let comparison = throughput(&analysis);
     assert_eq!(comparison["verdict"]["kind"], "faster");
@@ -161,7 +162,7 @@ fn labels_override_what_a_file_says() {
          [[files]]\nglob = \"b.json\"\nset = { model = \"Nano-30B\", quantisation = \"fp8\" }\n",
     );
     let ending = sparkbench(&folder, &["analyse", "results", "--site", "site"]).expect(0);
-    ending.tells(&[RATIO]);
+    ending.answers(&[RATIO]);
     let analysis = analysis(&folder);
     assert_eq!(analysis["campaigns"][0]["models"], serde_json::json!(["Nano-30B"]));
     let inputs = analysis["inputs"].to_string();
@@ -185,7 +186,7 @@ fn folders_that_are_called_like_environments_are_compared() {
     let said = "docker is 1.04 times as fast as native (1.0";
     for paths in [&["x"][..], &["deep"], &["x/native", "x/docker"]] {
         let arguments = [&["analyse"], paths, &["--site", "site"]].concat();
-        sparkbench(&folder, &arguments).expect(0).tells(&[said]);
+        sparkbench(&folder, &arguments).expect(0).answers(&[said]);
         let analysis = analysis(&folder);
         assert_eq!(analysis["campaigns"].as_array().map(Vec::len), Some(1), "{paths:?}");
         assert!(words(&front(&folder)).contains(said), "{paths:?}");
@@ -202,7 +203,7 @@ fn any_folders_are_compared_and_the_old_option_goes_on_working() {
     let said = "after is 1.04 times as fast as before (1.0";
     for more in [&[][..], &["--arms-by-folder"], &["--compare-by", "folder"]] {
         let arguments = [&["analyse", "x", "--site", "site"], more].concat();
-        sparkbench(&folder, &arguments).expect(0).tells(&[said]);
+        sparkbench(&folder, &arguments).expect(0).answers(&[said]);
     }
     // The site can be made again from what it says of itself.
     let ending = run_in(folder.path(), &["verify", "site", "--archive", "x"], &[]).expect(0);
@@ -215,14 +216,14 @@ fn any_folders_are_compared_and_the_old_option_goes_on_working() {
     arm(&folder, "x/fp8", "org/Nano-30B-FP8", 1, 188.0);
     sparkbench(&folder, &["analyse", "x", "--site", "site", "--arms-by-folder"])
         .expect(0)
-        .tells(&["fp8 is 1.55 times as fast as bf16 (1.5"]);
+        .answers(&["fp8 is 1.55 times as fast as bf16 (1.5"]);
     // Whoever asks for folders asks for them whatever model lies in each.
     let folder = Folder::new("questions-arms-of-other-models");
     arm(&folder, "x/small", "org/Nano-8B", 0, 300.0);
     arm(&folder, "x/large", "org/Other-30B", 1, 150.0);
     sparkbench(&folder, &["analyse", "x", "--site", "site", "--arms-by-folder"])
         .expect(0)
-        .tells(&["small is 2.00 times as fast as large (1.9"]);
+        .answers(&["small is 2.00 times as fast as large (1.9"]);
 }
 
 #[test]
@@ -230,7 +231,7 @@ fn a_rate_that_rises_is_never_a_negative_overhead_on_any_page() {
     let folder = Folder::new("questions-change");
     arm(&folder, "x/native", "org/Nano-30B", 0, 100.0);
     arm(&folder, "x/docker", "org/Nano-30B", 1, 177.0);
-    sparkbench(&folder, &["analyse", "x", "--site", "site"]).expect(0).tells(&["docker is 1.77 times as fast"]);
+    sparkbench(&folder, &["analyse", "x", "--site", "site"]).expect(0).answers(&["docker is 1.77 times as fast"]);
     let analysis = analysis(&folder);
     let comparison = throughput(&analysis);
     let number = |key: &str| comparison[key].as_f64().expect("a number");
@@ -339,7 +340,7 @@ fn a_sentence_on_undecided_cells_alone_names_the_arms() {
     }
     folder.put("in/runs.csv", table);
     let ending = sparkbench(&folder, &["analyse", "in", "--site", "site", "--baseline", "native", "-v"]).expect(0);
-    ending.tells(&[
+    ending.answers(&[
         "% is possible: all 8 comparisons between native and box or jail are undecided.",
         "Output throughput: all 8 comparisons are undecided between native and each of box and jail: ",
     ]);
@@ -386,7 +387,7 @@ fn a_real_pair_of_fp8_and_bf16_gets_its_ratio() {
     }
     sparkbench(&folder, &["analyse", "results", "--site", "site", "--compare-by", "quantisation"])
         .expect(0)
-        .tells(&[RATIO]);
+        .answers(&[RATIO]);
     let ending = sparkbench(&folder, &["compare", "results/bf16.json", "results/fp8.json"]).expect(6);
     assert!(ending.out.contains("in one run each (188.2 against 121.1 tok/s)"), "{}", ending.out);
 }
@@ -397,7 +398,7 @@ fn a_folder_with_one_run_shows_its_figures_and_what_would_make_a_comparison_poss
     folder.put("results/take.json", served("org/Nano-30B-A3B-FP8", 3, 188.0));
     let said = "The output throughput of Nano-30B-A3B-FP8 is 188 tok/s with 4010 tokens in and 501 out at 1.5 requests a second, at most \
                 25 at a time.";
-    sparkbench(&folder, &["analyse", "results", "--site", "site"]).expect(0).tells(&[said]);
+    sparkbench(&folder, &["analyse", "results", "--site", "site"]).expect(0).answers(&[said]);
     let page = words(&front(&folder));
     let waits = "A request waits 1078 ms for its first token there, and 126 ms for each further one, on average.";
     let row = "Nano-30B-A3B-FP8 fp8 4 010 in, 501 out at most 25, 1.5 req/s 188 one run 1 078 126";
@@ -461,7 +462,7 @@ fn what_was_expected_leads_the_site_with_what_was_found() {
     folder.put("results/campaign.json", EXPECTED);
     let told = "\u{201c}Docker costs a third of the throughput.\u{201d} This holds. Output throughput: docker is 0.64 times as fast as native";
     let answer = "Output throughput: docker is 0.64 times as fast as native";
-    sparkbench(&folder, &["analyse", "results", "--site", "site", "-v"]).expect(0).tells(&[answer, told]);
+    sparkbench(&folder, &["analyse", "results", "--site", "site", "-v"]).expect(0).answers(&[answer, told]);
     let campaign = &analysis(&folder)["campaigns"][0];
     assert!(campaign["headline"][0]["text"].as_str().unwrap().starts_with(told), "{}", campaign["headline"]);
     let outcomes: Vec<&Value> = campaign["hypotheses"].as_array().unwrap().iter().map(|h| &h["outcome"]).collect();

@@ -89,6 +89,17 @@ fn run(args: &[&str]) -> (String, String, Option<i32>) {
     (text(&out.stdout), text(&out.stderr), out.status.code())
 }
 
+/// Answers and talk in the order in which a terminal shows them.
+fn shown(args: &[&str]) -> (String, Option<i32>) {
+    let out = Command::new("sh")
+        .args(["-c", "exec \"$0\" \"$@\" 2>&1", env!("CARGO_BIN_EXE_sparkbench")])
+        .args(args)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("a shell starts");
+    (String::from_utf8_lossy(&out.stdout).trim_end().to_owned(), out.status.code())
+}
+
 #[test]
 fn the_readme_is_short_shows_one_example_and_leads_on_to_what_there_is() {
     let text = page("README.md");
@@ -114,7 +125,7 @@ fn the_first_command_says_what_the_readme_shows() {
     let folder = Folder::new("readme-site");
     let site = folder.path().join("site");
     let path = site.to_str().expect("a path in words");
-    let (_, said, code) = run(&["analyse", "--site", path]);
+    let (said, code) = shown(&["analyse", "--site", path]);
     assert_eq!(code, Some(0), "{said}");
     let text = page("README.md");
     assert!(blocks(&text, "sh").contains(&"cargo run --release -- analyse"), "the README has another first command");

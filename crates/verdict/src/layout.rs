@@ -71,7 +71,8 @@ fn best<'a>(case: &Case<'a>, settings: &Settings) -> Option<&'a str> {
     let all: Vec<&Stratum<'_, 'a>> = strata.iter().collect();
     let by_figures = case.primary.iter().find_map(|name| {
         let measure = rank::Measure::find(name).filter(|measure| measure.direction != Direction::Neutral)?;
-        rank::overall(&all, &measure, settings.confidence)?.arms.first().map(|(arm, _)| *arm)
+        let found = rank::overall(&all, &measure, settings.confidence)?;
+        found.arms.iter().map(|(arm, _)| *arm).find(|arm| *arm != Campaign::UNLABELLED)
     });
     by_figures.or_else(|| {
         let holds = |stratum: &Stratum<'_, '_>, arm: &str| stratum.cells.iter().any(|cell| cell.environment == arm);

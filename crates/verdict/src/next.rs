@@ -11,7 +11,7 @@ use super::grammar::said;
 use super::number::{capital, count, list};
 use super::report::{Analysis, CampaignReport, Comparison, Sentence, Severity, TrapReport, TrapStatus, VerdictKind};
 use super::trap::{self, model_mismatch};
-use sparkbench_model::{AskedFactor, Campaign, Direction, Factor, Metric, Run, Setting, Taken};
+use sparkbench_model::{AskedFactor, Campaign, Direction, Factor, Metric, Run, Setting, SettingKind, Taken};
 
 /// Names and campaigns in the sentence. More are counted.
 const MOST: usize = 3;
@@ -164,8 +164,16 @@ fn question(campaign: &Campaign, asked: &AskedFactor, is_compared: bool) -> Opti
 
 /// Why nothing is compared: what varies is the load alone, or nothing at all.
 fn no_question(factors: &[Factor]) -> String {
-    let names: Vec<String> = factors.iter().map(|factor| Setting::label_of(&factor.name)).collect();
-    let why = match names.as_slice() {
+    let names = |kind: SettingKind| -> Vec<String> {
+        let own = factors.iter().filter(|factor| factor.kind == kind);
+        own.map(|factor| Setting::label_of(&factor.name)).collect()
+    };
+    let treatments = names(SettingKind::Treatment);
+    if !treatments.is_empty() {
+        let of = if treatments.len() > MOST { count(treatments.len(), "setting") } else { list(&treatments) };
+        return format!("Nothing is compared: no two levels of {of} were measured with the same other settings.");
+    }
+    let why = match names(SettingKind::Load).as_slice() {
         [] => "all runs are of one setting".to_owned(),
         [one] => format!("only the {one} varies"),
         several => format!("only the work varies ({})", list(several)),

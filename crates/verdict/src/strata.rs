@@ -33,7 +33,7 @@ pub(crate) struct Stratum<'c, 'a> {
 }
 
 /// Where a stratum lies: its model, and its level of each factor but some. Lower levels come first.
-pub(crate) type Key<'a> = (&'a str, Vec<usize>);
+pub(crate) type Key<'a> = (&'a str, Vec<(usize, String)>);
 
 impl Stratum<'_, '_> {
     /// The level of a setting. All runs of a stratum have the same, unless it is what tells the arms apart.
@@ -48,27 +48,51 @@ impl Stratum<'_, '_> {
 
     /// Which part of a request it measures.
     pub(crate) fn part(&self) -> Part {
-        let (input, output) = (self.number("isl").unwrap_or(0.0), self.number("osl"));
-        match (input > 0.0, output) {
-            (true, Some(output)) if output == 0.0 => Part::Prefill,
-            (false, Some(output)) if output > 0.0 => Part::Decode,
+        match (self.number("isl"), self.number("osl")) {
+            (Some(input), Some(output)) if input > 0.0 && output == 0.0 => Part::Prefill,
+            (Some(input), Some(output)) if input == 0.0 && output > 0.0 => Part::Decode,
             _ => Part::Both,
         }
     }
 }
 
 impl<'a> Stratum<'_, 'a> {
-    /// Where it lies, without the factors that are left out.
-    pub(crate) fn key(&self, campaign: &Campaign, left_out: impl Fn(&Factor) -> bool) -> Key<'a> {
-        let asked = campaign.asked.as_ref().map(|asked| asked.factor.as_str());
-        let factors = campaign.factors.iter().filter(|factor| asked != Some(factor.name.as_str()));
-        let place = |factor: &Factor| {
-            let level = self.level(&factor.name)?;
-            factor.levels.iter().position(|known| *known == level)
+    /// Where it lies, beside a load along which it is one of several.
+    pub(crate) fn key(&self, campaign: &Campaign, along: Option<(&str, f64)>) -> Key<'a> {
+        let is_load = |factor: &Factor| {
+            let Some((axis, _)) = along else { return false };
+            // Who sends more at once sends more in all. That is no other work.
+            names(factor, axis) || (factor.name == "requests" && LOADS.contains(&axis))
         };
-        let levels = factors.filter(|factor| !left_out(factor)).map(|factor| place(factor).unwrap_or(usize::MAX));
-        (self.model, levels.collect())
+        let place = |factor: &Factor| {
+            let level = self.level(&factor.name).unwrap_or_default();
+            if let (true, Some((_, number))) = (factor.name == "workload", along) {
+                return (0, without_level(&level, number));
+            }
+            // A level under another spelling than the first one stands for itself.
+            let known = factor.levels.iter().position(|known| *known == level);
+            known.map_or((usize::MAX, level), |place| (place, String::new()))
+        };
+        let factors = of_strata(campaign).filter(|factor| !is_load(factor));
+        (self.model, factors.map(place).collect())
     }
+}
+
+/// Factors that part strata: all but what is compared and what changes with it.
+pub(crate) fn of_strata(campaign: &Campaign) -> impl Iterator<Item = &Factor> {
+    let asked = campaign.asked.as_ref().map(|asked| asked.factor.as_str());
+    let own = campaign.factors.iter().find(move |factor| asked == Some(factor.name.as_str()));
+    campaign.factors.iter().filter(move |factor| own.is_none_or(|own| !names(own, &factor.name)))
+}
+
+/// A label of the work without the words that say a load: `750-150-c2` at a load of 2 is `750-150`.
+fn without_level(label: &str, level: f64) -> String {
+    let words = label.split(|c: char| !(c.is_alphanumeric() || c == '.'));
+    let is_load = |word: &str| {
+        let digits = word.trim_start_matches(|c: char| c.is_alphabetic());
+        digits.parse::<f64>().is_ok_and(|number| number == level)
+    };
+    words.filter(|word| !word.is_empty() && !is_load(word)).collect::<Vec<_>>().join("-")
 }
 
 /// Whether the settings of a case were laid out. Cases that a test makes by hand, and older ones, have none.
@@ -139,13 +163,10 @@ fn along<'s, 'c, 'a>(
     strata: &[&'s Stratum<'c, 'a>],
     axis: &'static str,
 ) -> Option<Series<'s, 'c, 'a>> {
-    // Who sends more at once sends more in all. That is no other work.
-    let follows = |factor: &Factor| factor.name == "requests" && LOADS.contains(&axis);
-    let left_out = |factor: &Factor| names(factor, axis) || follows(factor);
     let mut found: BTreeMap<Key<'a>, Vec<(f64, &'s Stratum<'c, 'a>)>> = BTreeMap::new();
     for stratum in strata {
         let Some(level) = stratum.number(axis) else { continue };
-        found.entry(stratum.key(campaign, left_out)).or_default().push((level, *stratum));
+        found.entry(stratum.key(campaign, Some((axis, level)))).or_default().push((level, *stratum));
     }
     for points in found.values_mut() {
         points.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.workload.cmp(b.1.workload)));
@@ -156,4 +177,17 @@ fn along<'s, 'c, 'a>(
     let longest = found.values().map(Vec::len).max()?;
     let points = found.into_values().find(|points| points.len() == longest)?;
     Some(Series { axis, points, of })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_is_the_same_work_without_the_words_that_say_its_load() {
+        assert_eq!(without_level("750-150-c2", 2.0), "750-150");
+        assert_eq!(without_level("gb10-mtp-ctx6144", 6144.0), "gb10-mtp");
+        assert_eq!(without_level("random-r0.5", 0.5), "random");
+        assert_eq!(without_level("sharegpt", 8.0), "sharegpt");
+    }
 }

@@ -18,8 +18,8 @@ use super::super::report::{CampaignReport, Comparison, MeasuredRow, Ranking, Sen
 use super::super::strata::{self, counted};
 use super::super::{Settings, distinct::distinct, measured};
 
-/// Runs that one sentence names. More are counted.
-const MOST_NAMED: usize = 1;
+/// Letters of a reason that a sentence holds. The rest is a caveat.
+const REASON_LETTERS: usize = 60;
 
 /// The answer and what goes on from it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -81,7 +81,7 @@ fn uncounted(case: &Case<'_>) -> Option<Sentence> {
         case.runs.iter().filter_map(|run| Some((run.id.as_str(), counted::fault(run)?))).collect();
     let text = match faults.as_slice() {
         [] => return None,
-        [(id, why)] if MOST_NAMED == 1 => format!("{id} is left out, because {}.", why.trim_end_matches('.')),
+        [(id, why)] => format!("Run {id} is left out, because {}.", short(why)),
         several => format!(
             "{} of {} are left out: they failed or are not valid.",
             several.len(),
@@ -89,5 +89,18 @@ fn uncounted(case: &Case<'_>) -> Option<Sentence> {
         ),
     };
     let caveats = distinct(faults.iter().map(|(_, why)| why.clone()));
-    Some(Sentence { text, caveats: if faults.len() > MOST_NAMED { caveats } else { Vec::new() }, because: Vec::new() })
+    Some(Sentence { text, caveats, because: Vec::new() })
+}
+
+/// The beginning of a reason, up to the last colon that a sentence has room for, else up to a word.
+fn short(why: &str) -> String {
+    let why = why.trim_end_matches('.');
+    let end = why.char_indices().nth(REASON_LETTERS).map_or(why.len(), |(at, _)| at);
+    let kept = why.get(..end).unwrap_or(why);
+    if kept.len() == why.len() {
+        return why.to_owned();
+    }
+    let colon = kept.rfind(": ").filter(|at| kept.find(": ").is_some_and(|first| first < *at));
+    let at = colon.or_else(|| kept.rfind(' ')).unwrap_or(kept.len());
+    kept.get(..at).unwrap_or(kept).to_owned()
 }

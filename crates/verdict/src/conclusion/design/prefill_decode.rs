@@ -64,7 +64,7 @@ fn see(
     let axes: &[&str] = if has_parts { &["depth", "isl", "osl"] } else { LENGTHS };
     let found: Option<Series<'_, '_, '_>> = series(case.campaign, &known, axes);
     let Some(found) = found else {
-        let stratum = known.iter().min_by_key(|s| (s.key(case.campaign, |_| false), s.workload))?;
+        let stratum = known.iter().min_by_key(|s| (s.key(case.campaign, None), s.workload))?;
         let near = (surroundings(case.campaign, stratum, None).trim_start().to_owned(), of(stratum)?);
         return Some(Seen { near, far: None, measure });
     };

@@ -12,8 +12,8 @@ use crate::strata::rank::{Measure, figure as mean_of};
 use crate::strata::{LOADS, Series, Stratum, counted, series};
 use sparkbench_model::{Campaign, within};
 
-/// Growth for twice the load below which a load does not pay (as in `load::sweep`).
-const PAYS: f64 = 0.05;
+/// Throughput within this of the best is as good: what `load` takes for growth that does not pay.
+const NEAR: f64 = 0.05;
 
 /// Throughput, in this order as far as it is measured.
 const THROUGHPUT: [&str; 3] = ["output_throughput_tok_s", "total_throughput_tok_s", "request_throughput_req_s"];
@@ -66,18 +66,14 @@ fn points(found: &Series<'_, '_, '_>, measure: &Measure, settings: &Settings) ->
     found.points.iter().filter_map(point).collect()
 }
 
-/// The last load that pays, from the least on.
-fn knee(kept: &[&Point]) -> usize {
-    let pays = |before: &Point, now: &Point| {
-        let doublings = (now.level / before.level).log2();
-        let growth = now.throughput.mean / before.throughput.mean;
-        doublings <= 0.0 || growth.powf(1.0 / doublings) - 1.0 >= PAYS
-    };
-    kept.windows(2).take_while(|pair| matches!(pair, [before, now] if pays(before, now))).count()
+/// The least load that comes as near to the best throughput as matters.
+fn knee<'p>(kept: &[&'p Point]) -> Option<&'p Point> {
+    let most = kept.iter().map(|point| point.throughput.mean).fold(0.0, f64::max);
+    kept.iter().find(|point| point.throughput.mean >= (1.0 - NEAR) * most).copied()
 }
 
 fn said(campaign: &Campaign, found: &Series<'_, '_, '_>, measure: &Measure, kept: &[&Point], all: &[Point]) -> String {
-    let (Some(first), Some(knee)) = (kept.first(), kept.get(knee(kept))) else { return String::new() };
+    let (Some(first), Some(knee)) = (kept.first(), knee(kept)) else { return String::new() };
     let rate = |point: &Point| format!("{} {}", figure(point.throughput.mean), measure.unit);
     let wait = |who: &str| {
         knee.wait.map_or_else(String::new, |(ms, what)| format!(", and {who} waits {} ms {what}", figure(ms)))

@@ -295,11 +295,19 @@ fn a_run_that_failed_is_named_first_and_gives_no_figure() {
     assert_eq!(
         lead(&campaign, &runs),
         [
-            "64 is left out, because it failed: exit status 1.",
+            "Run 64 is left out, because it failed: exit status 1.",
             "Output throughput grows up to the most that was tried, 16 users: from 90 for 4 users to 260 tok/s, and a user waits 1078 ms \
              for the first token.",
         ]
     );
+}
+
+#[test]
+fn a_long_reason_ends_at_a_colon_or_a_word() {
+    let why = "it failed: engine did not start: RuntimeError: cutlass_gemm_caller, /workspace/csrc/libtorch_stable";
+    assert_eq!(short(why), "it failed: engine did not start: RuntimeError");
+    let why = "its load is not valid: the shortest duration that the rules allow was not reached";
+    assert_eq!(short(why), "its load is not valid: the shortest duration that the rules");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::strata;
 use crate::strata::rank::{Measure, PREFILL, Ranked, overall, ranked};
 use crate::strata::{LENGTHS, LOADS};
 use crate::strata::{Part, Series, Stratum, counted, series};
-use sparkbench_model::Direction;
+use sparkbench_model::{Campaign, Direction};
 
 /// What one user feels, in this order as far as it is measured.
 const OF_ONE: [&str; 6] =
@@ -121,7 +121,7 @@ fn of_report(arm: &Ranked<'_>) -> RankedArm {
 }
 
 impl<'a> Asked<'_, 'a> {
-    /// A stratum without the arms that a check forbids to compare.
+    /// A stratum without the arms that a check forbids to compare, and without runs of which nobody knows the arm.
     fn judged<'c>(&self, stratum: &Stratum<'c, 'a>) -> Stratum<'c, 'a> {
         let is_barred = |arm: &str| {
             let mut own = self
@@ -129,7 +129,7 @@ impl<'a> Asked<'_, 'a> {
                 .iter()
                 .filter(|c| c.model == stratum.model && c.workload == stratum.workload && c.candidate == arm)
                 .peekable();
-            own.peek().is_some() && !own.any(|c| tells(c))
+            arm == Campaign::UNLABELLED || (own.peek().is_some() && !own.any(|c| tells(c)))
         };
         let cells = stratum.cells.iter().filter(|cell| !is_barred(cell.environment)).copied().collect();
         Stratum { model: stratum.model, workload: stratum.workload, cells }
@@ -158,7 +158,7 @@ impl<'a> Asked<'_, 'a> {
 
     /// The stratum with the least levels of everything.
     fn least<'s, 'c>(&self, strata: &[&'s Stratum<'c, 'a>]) -> Option<&'s Stratum<'c, 'a>> {
-        strata.iter().min_by_key(|stratum| (stratum.key(self.case.campaign, |_| false), stratum.workload)).copied()
+        strata.iter().min_by_key(|stratum| (stratum.key(self.case.campaign, None), stratum.workload)).copied()
     }
 
     /// Prefill and decode, each at the least depth, and then at the greatest.

@@ -63,15 +63,11 @@ pub(super) fn arm(name: &str, campaign: &Campaign) -> String {
 /// Part of the work that varies elsewhere in the campaign, beside the load: " with 1024 tokens in and 128 out", " of model".
 pub(super) fn surroundings(campaign: &Campaign, stratum: &Stratum<'_, '_>, axis: Option<&str>) -> String {
     let varies = |setting: &str| {
-        let asked = campaign.asked.as_ref().map(|asked| asked.factor.as_str());
-        axis != Some(setting)
-            && campaign
-                .factors
-                .iter()
-                .any(|factor| asked != Some(factor.name.as_str()) && crate::strata::names(factor, setting))
+        axis != Some(setting) && crate::strata::of_strata(campaign).any(|factor| crate::strata::names(factor, setting))
     };
     let mut said = String::new();
-    if varies("model") {
+    let has_model = ![Campaign::EVERY_MODEL, Campaign::UNLABELLED, Campaign::NO_MODEL].contains(&stratum.model);
+    if has_model && varies("model") {
         said.push_str(&format!(" of {}", stratum.model));
     }
     let tokens = |setting: &str| stratum.number(setting).and_then(crate::measured::tokens);
@@ -85,7 +81,8 @@ pub(super) fn surroundings(campaign: &Campaign, stratum: &Stratum<'_, '_>, axis:
             said.push_str(&format!(" {}", place(setting, level)));
         }
     }
-    if said.is_empty() && varies("workload") {
+    // Along a load the label of the work says the load again.
+    if said.is_empty() && axis.is_none() && varies("workload") {
         said.push_str(&stratum.level("workload").map_or_else(String::new, |level| format!(" in {level}")));
     }
     said
@@ -114,6 +111,12 @@ pub(super) fn ranking(campaign: &Campaign, measure: &Measure, arms: &[Ranked<'_>
     let (runs, label) = (runs(arms), within(&measure.label));
     let first = format!("{} {} {label}{at}", figure(best.figure.mean), measure.unit);
     let body = match (others, measure.direction) {
+        (_, Direction::Neutral) if arms.len() > MOST_NAMED => {
+            let by_size = |a: &&Ranked<'_>, b: &&Ranked<'_>| a.figure.mean.total_cmp(&b.figure.mean);
+            let ends = (arms.iter().min_by(by_size).unwrap_or(best), arms.iter().max_by(by_size).unwrap_or(best));
+            let end = |one: &Ranked<'_>| format!("{} {} with {}", figure(one.figure.mean), measure.unit, name(one));
+            format!("{label}{at} goes from {} to {}, over {} levels{runs}", end(ends.0), end(ends.1), arms.len())
+        }
         (_, Direction::Neutral) => {
             let each: Vec<String> =
                 others.iter().map(|one| format!("{} with {}", figure(one.figure.mean), one.arm)).collect();
