@@ -31,11 +31,6 @@ const WIDTH: usize = 100;
 const WIDTH_MIN: usize = 40;
 
 impl Talk {
-    /// Whether only errors are told.
-    pub(crate) fn is_quiet(&self) -> bool {
-        self.quiet
-    }
-
     /// Colour follows the terminal and `NO_COLOR` unless it was asked for.
     pub(crate) fn new(quiet: bool, verbose: bool, choice: ColorChoice) -> Self {
         let terminal = std::io::stderr().is_terminal();

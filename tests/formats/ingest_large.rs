@@ -36,7 +36,7 @@ fn reads_in_bounded_memory(name: &str, size: u64) {
     let grown = MEMORY.peak_usage().saturating_sub(before);
 
     assert_eq!(intake.runs.len(), 2);
-    let run = intake.runs.iter().find(|run| run.campaign == "flat").unwrap();
+    let run = intake.runs.iter().find(|run| run.source.path.starts_with("flat/")).unwrap();
     assert_eq!(run.value("request_throughput_req_s"), Some(3.25));
     let large = intake.inputs.iter().find(|input| input.path == "large/results.json").unwrap();
     assert!(large.skipped && large.sha256.is_none());

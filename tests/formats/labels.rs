@@ -35,6 +35,13 @@ fn read(folder: &Path, labels: Option<PathBuf>) -> Intake {
     ingest::all(&found, &Options { labels, ..Options::default() }).expect("labels that can be used")
 }
 
+/// The same where environments are asked about: whoever asks nothing needs none.
+fn by_environment(folder: &Path, labels: Option<PathBuf>) -> Intake {
+    let found = archive::discover(&[folder.to_owned()]).expect("the folder is there");
+    let compare_by = Some("environment".to_owned());
+    ingest::all(&found, &Options { labels, compare_by, ..Options::default() }).expect("labels that can be used")
+}
+
 #[test]
 fn the_path_says_what_the_file_does_not_and_never_overrides_it() {
     let (_place, folder) = folder("path", &["docker/fp4/run1.log", "native/run2.log"]);
@@ -53,7 +60,7 @@ fn the_path_says_what_the_file_does_not_and_never_overrides_it() {
 #[test]
 fn what_nobody_says_is_asked_once_and_the_filled_file_answers() {
     let (place, folder) = folder("ask", &["a/x.log", "a/y.log", "b [1]/z.log"]);
-    let ask = read(&folder, None).ask.expect("no environment is known");
+    let ask = by_environment(&folder, None).ask.expect("no environment is known");
     assert_eq!(ask.message, "3 files (a/x.log, a/y.log, b [1]/z.log) say no environment");
     assert_eq!(ask.labels.matches("[[files]]").count(), 3, "one entry a file: {}", ask.labels);
     assert!(
@@ -62,11 +69,11 @@ fn what_nobody_says_is_asked_once_and_the_filled_file_answers() {
         ask.labels
     );
     let file = place.put("filled.toml", &ask.labels);
-    assert!(read(&folder, Some(file.clone())).ask.is_some(), "an empty value is not a label");
+    assert!(by_environment(&folder, Some(file.clone())).ask.is_some(), "an empty value is not a label");
     let filled = ask.labels.replacen("environment = \"\"", "environment = \"docker\"", 2);
     let filled = filled.replacen("environment = \"\"", "environment = \"native\"", 1);
     std::fs::write(&file, &filled).expect("a file can be written");
-    let intake = read(&folder, Some(file));
+    let intake = by_environment(&folder, Some(file));
     let mut said: Vec<(&str, &str)> =
         intake.runs.iter().map(|run| (run.source.path.as_str(), run.environment.as_str())).collect();
     said.sort_unstable();
@@ -82,7 +89,7 @@ fn the_file_that_write_labels_writes_is_read_again_and_one_value_filled_in_is_us
     let site = place.path().join("site");
     let analyse = |more: &[&str]| {
         let out = std::process::Command::new(env!("CARGO_BIN_EXE_sparkbench"))
-            .args(["analyse", "--resamples", "999", "--site"])
+            .args(["analyse", "--resamples", "999", "--compare-by", "environment", "--site"])
             .args([&site, &folder])
             .args(more)
             .output()
@@ -125,9 +132,9 @@ fn a_campaign_can_compare_another_label_in_place_of_the_environment() {
     let intake = labels("compare_by = \"quantisation\"\n[defaults]\nenvironment = \"docker\"");
     assert!(intake.runs.iter().all(|run| run.environment == "fp8" && run.setup.more["environment"] == "docker"));
     assert_eq!(intake.campaigns[0].compare_by.as_deref(), Some("quantisation"));
-    let wrong = labels("compare_by = \"weather\"");
-    let reason = wrong.inputs.iter().find(|input| input.path == "labels.toml").and_then(|input| input.reason.clone());
-    assert!(reason.expect("a reason").contains("found \"weather\""));
+    let wrong = labels("compare_by = \"quantisatoin\"");
+    let told = wrong.warnings.iter().any(|line| line.contains("did you mean \"quantisation\"?"));
+    assert!(told, "{:?}", wrong.warnings);
 }
 
 /// Issue 15: labels that could not be read were passed over, and every judgement was of other arms than the person named.

@@ -171,7 +171,7 @@ fn figures_stand_as_a_person_reads_them() {
     }
     assert_eq!((peak.setup.batch, peak.setup.request_rate, peak.setup.requests), (Some(25.0), Some(1.5), Some(300.0)));
     assert_eq!(peak.setup.more.get("dataset_name").map(String::as_str), Some("random"), "from the console beside it");
-    assert_eq!(peak.model, "NVIDIA-Nemotron-3-Nano-30B-A3B-FP8");
+    assert_eq!(peak.settings["model"].value, "NVIDIA-Nemotron-3-Nano-30B-A3B-FP8");
     let early = run(&intake, "results__serving_llama8B_tp1_qps_4.json");
     assert_eq!((early.value("tpot_ms_p99"), early.value("output_throughput_tok_s")), (Some(143.40696907602245), None));
     let unfinished = run(&intake, "rayoss251-x2__all-parts__conc16.json");

@@ -63,7 +63,9 @@ pub fn lay_out(campaign: &mut Campaign, runs: &mut [&mut Run], asked: Asked<'_>)
             whole.entry(level).or_default().insert(&labels.model);
         }
     }
-    let arms: Vec<Option<String>> = (0..runs.len()).map(|row| arm(&table, treatment.as_deref(), row, &whole)).collect();
+    let arms: Vec<Option<String>> = (0..runs.len())
+        .map(|row| arm(&table, treatment.as_deref(), row, &whole, said(runs, treatment.as_deref(), row)))
+        .collect();
     let models: Vec<String> = models(&table, treatment.as_deref(), &parted, &originals);
     let workloads = workloads(&table, &parted, &models, &originals);
     for ((run, arm), (model, (workload, original))) in
@@ -126,7 +128,6 @@ fn question(table: &Table, wanted: Option<&str>) -> Option<(String, Taken, Vec<S
         .into_iter()
         .filter(|group| group.first().is_some_and(|name| Setting::kind_of(name) == SettingKind::Treatment))
         .collect();
-    let is_known = |name: &str| table.columns.contains_key(name);
     let parted: Vec<(&Vec<String>, Parted)> =
         treatments.iter().filter_map(|group| Some((group, within_models(table, group.first()?, &[])))).collect();
     let meeting = || parted.iter().filter(|(_, parted)| parted.meets);
@@ -135,8 +136,7 @@ fn question(table: &Table, wanted: Option<&str>) -> Option<(String, Taken, Vec<S
         own.filter_map(|(group, _)| group.first().cloned()).collect()
     };
     if let Some(wanted) = wanted {
-        let is_there = is_known(wanted) || wanted != "environment";
-        return is_there.then(|| (wanted.to_owned(), Taken::Asked, others(wanted)));
+        return Some((wanted.to_owned(), Taken::Asked, others(wanted)));
     }
     let of_one_model = |(group, parted): &&(&Vec<String>, Parted)| {
         let first = group.first().is_some_and(|name| name == "environment" || name == "engine" || name == "model");
@@ -180,11 +180,17 @@ fn tell_confounded(factors: &mut [Factor], treatment: Option<&str>, with: &[Stri
 }
 
 /// The arm of a run: the level of the treatment. `None` where nothing is compared.
-fn arm(table: &Table, treatment: Option<&str>, row: usize, whole: &BTreeMap<&str, BTreeSet<&str>>) -> Option<String> {
+fn arm(
+    table: &Table,
+    treatment: Option<&str>,
+    row: usize,
+    whole: &BTreeMap<&str, BTreeSet<&str>>,
+    said: Option<String>,
+) -> Option<String> {
     let treatment = treatment?;
     let Some(level) = table.at(treatment, row) else {
         // Asked for, and the same everywhere or known of no run.
-        return (treatment != "environment").then(|| Campaign::UNLABELLED.to_owned());
+        return said.map(|level| arm_of(treatment, level)).or_else(|| Some(Campaign::UNLABELLED.to_owned()));
     };
     if level == UNKNOWN {
         return Some(Campaign::UNLABELLED.to_owned());
@@ -195,9 +201,17 @@ fn arm(table: &Table, treatment: Option<&str>, row: usize, whole: &BTreeMap<&str
     {
         return Some((*only).to_owned());
     }
-    let shown = table.shown(treatment, level);
-    let plain = treatment == "quantisation" && !shown.contains(' ');
-    Some(if plain { shown.to_lowercase() } else { shown })
+    Some(arm_of(treatment, table.shown(treatment, level)))
+}
+
+/// What a run itself says of a setting.
+fn said(runs: &[&mut Run], name: Option<&str>, row: usize) -> Option<String> {
+    runs.get(row)?.settings.get(name?).map(|setting| setting.value.clone())
+}
+
+/// A level as the name of an arm.
+fn arm_of(treatment: &str, level: String) -> String {
+    if treatment == "quantisation" && !level.contains(' ') { level.to_lowercase() } else { level }
 }
 
 /// The model of each run's stratum: without its precision where that is compared or goes along, and no model where models do.

@@ -65,7 +65,7 @@ pub fn is_name(text: &str) -> bool {
 const LONGEST_NAME: usize = 64;
 
 /// A setting as it is declared, whichever of its names was typed.
-pub(crate) fn named(name: &str) -> String {
+pub fn named(name: &str) -> String {
     let plain = plain(name);
     Setting::find(&plain).map_or(plain, |setting| setting.name.to_owned())
 }

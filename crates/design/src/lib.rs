@@ -25,5 +25,5 @@ mod words;
 
 pub use cells::{Asked, CAMPAIGN, SIDE, lay_out};
 pub use fill::fill;
-pub use keep::{Keep, is_name, keep};
+pub use keep::{Keep, is_name, keep, named};
 pub use words::{Placed, words};

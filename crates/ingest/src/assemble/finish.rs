@@ -12,6 +12,7 @@ use sparkbench_archive::{self as archive, Discovery, Recorded};
 use sparkbench_design as design;
 use sparkbench_model::{Campaign, Run, SettingOrigin, Source, Status};
 use sparkbench_text::error::Error;
+use sparkbench_text::nearest::did_you_mean;
 use sparkbench_text::plural::counted;
 
 /// Names the runs, sorts them, works out the metrics that were defined, and closes the report.
@@ -86,6 +87,7 @@ pub(super) fn finish(
     nameless::name(&mut runs, &mut campaigns);
     keep(&mut runs, options)?;
     campaigns.retain(|campaign| options.keep.is_empty() || runs.iter().any(|run| run.campaign == campaign.name));
+    asked_for(&runs, &campaigns, options, &mut report)?;
     for campaign in &mut campaigns {
         lay_out(campaign, &mut runs, &places, &shown_only, options);
     }
@@ -102,6 +104,39 @@ pub(super) fn finish(
     let measured = runs.len() > shown_only.len();
     let refused = report.take_refused();
     Ok(Intake { campaigns, runs, facts, inputs: report.into_inputs(), refused, ask, warnings, measured })
+}
+
+/// Refuses a setting that no run says where the command line asks about it, and warns where labels do: most likely a slip of the pen.
+fn asked_for(runs: &[Run], campaigns: &[Campaign], options: &Options, report: &mut FileReport) -> Result<(), Error> {
+    let unknown = |wanted: &str, own: &[&Run]| {
+        let wanted = design::named(wanted);
+        let known: BTreeSet<&str> = own.iter().flat_map(|run| run.settings.keys().map(String::as_str)).collect();
+        // Words of names become settings later, and an environment may be what labels are asked for.
+        let is_later = ["environment", "folder", "file"].contains(&wanted.as_str());
+        (!is_later && !known.contains(wanted.as_str())).then(|| {
+            let near = did_you_mean(&wanted, known.iter().copied());
+            (wanted, format!("{near}The runs have: {}", known.into_iter().collect::<Vec<_>>().join(", ")))
+        })
+    };
+    if let Some(wanted) = &options.compare_by {
+        let own: Vec<&Run> = runs.iter().collect();
+        return match unknown(wanted, &own) {
+            Some((name, known)) if name.is_empty() && !own.is_empty() => {
+                Err(Error::usage("--compare-by takes the name of a setting").detail(known))
+            }
+            Some((name, known)) if !own.is_empty() => {
+                Err(Error::usage(format!("--compare-by {name}: no run says that setting")).detail(known))
+            }
+            _ => Ok(()),
+        };
+    }
+    for campaign in campaigns {
+        let own: Vec<&Run> = runs.iter().filter(|run| run.campaign == campaign.name).collect();
+        if let Some((name, known)) = campaign.compare_by.as_deref().and_then(|wanted| unknown(wanted, &own)) {
+            report.warn(format!("compare_by = \"{name}\" of {}: no run says that setting. {known}", campaign.name));
+        }
+    }
+    Ok(())
 }
 
 /// Keeps the runs that somebody asks about.
