@@ -115,6 +115,8 @@ fn runs(campaign: &str) -> Vec<RunReport> {
                         Vec::new()
                     },
                     extras: Vec::new(),
+                    settings: Default::default(),
+                    cell: String::new(),
                     setup: Setup {
                         model_id: Some(format!("example/{model}")),
                         machine: Some(format!("GB10 {HOSTILE}")),
@@ -465,6 +467,8 @@ fn campaign(name: &str, later: i64) -> CampaignReport {
     };
     let key = |model: &str, metric: &str| format!("{model}|128 in, 128 out|{metric}");
     CampaignReport {
+        factors: Vec::new(),
+        asked: None,
         margins_pct: BTreeMap::new(),
         metrics: BTreeMap::new(),
         name: name.into(),
