@@ -467,6 +467,8 @@ fn campaign(name: &str, later: i64) -> CampaignReport {
     };
     let key = |model: &str, metric: &str| format!("{model}|128 in, 128 out|{metric}");
     CampaignReport {
+        factors: Vec::new(),
+        asked: None,
         margins_pct: BTreeMap::new(),
         metrics: BTreeMap::new(),
         name: name.into(),

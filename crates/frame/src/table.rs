@@ -288,21 +288,29 @@ impl Table {
     }
 
     /// Settings of which a group of `keys` holds several levels, with the levels of the first such group: a mean is one over all of them.
+    /// Of several whose levels go together one to one there is the first, a setting before a label.
     ///
     /// # Errors
     /// There is no such column.
     pub fn pooled(&self, keys: &[String]) -> Result<Vec<(String, Vec<String>)>, Error> {
         let groups = self.groups(keys)?;
-        let is_chosen = |column: &&TableColumn| match column.role {
-            Role::Setting => true,
-            Role::Label => CHOSEN.contains(&column.name.as_str()),
-            Role::Metric | Role::Source => false,
-        };
-        let mut pooled = Vec::new();
-        for column in self.columns.iter().filter(is_chosen).filter(|column| !keys.contains(&column.name)) {
+        let of_role = |role| self.columns.iter().filter(move |column| column.role == role);
+        let labels = of_role(Role::Label).filter(|column| CHOSEN.contains(&column.name.as_str()));
+        let (mut pooled, mut partings) = (Vec::new(), Vec::new());
+        for column in of_role(Role::Setting).chain(labels).filter(|column| !keys.contains(&column.name)) {
             let cells = self.cells(&column.name)?;
-            let several = groups.iter().map(|rows| levels(rows.iter().filter_map(|row| cells.get(*row))));
-            pooled.extend(several.filter(|levels| levels.len() > 1).take(1).map(|found| (column.name.clone(), found)));
+            let mut several = groups.iter().map(|rows| levels(rows.iter().filter_map(|row| cells.get(*row))));
+            let Some(found) = several.find(|levels| levels.len() > 1) else { continue };
+            let mut known = BTreeMap::new();
+            let place = |cell: &Cell| {
+                let next = known.len();
+                *known.entry(cell.text()).or_insert(next)
+            };
+            let parting: Vec<usize> = cells.iter().map(place).collect();
+            if !partings.contains(&parting) {
+                partings.push(parting);
+                pooled.push((column.name.clone(), found));
+            }
         }
         Ok(pooled)
     }
@@ -333,16 +341,18 @@ impl Table {
     fn launches(&self, groups: &[Vec<usize>]) -> Result<Vec<Vec<Vec<usize>>>, Error> {
         let (campaign, launch) = (self.cells("campaign")?, self.cells("launch")?);
         let of_group = |rows: &Vec<usize>| {
-            let mut launches: Vec<(Option<(&Cell, &Cell)>, Vec<usize>)> = Vec::new();
+            let mut launches: Vec<Vec<usize>> = Vec::new();
+            let mut known: BTreeMap<(String, String), usize> = BTreeMap::new();
             for row in rows {
                 let recorded = launch.get(*row).filter(|launch| **launch != Cell::Empty);
-                let name = campaign.get(*row).zip(recorded);
-                match launches.iter_mut().find(|(known, _)| known.is_some() && *known == name) {
-                    Some((_, rows)) => rows.push(*row),
-                    None => launches.push((name, vec![*row])),
+                let name = campaign.get(*row).zip(recorded).map(|(campaign, launch)| (campaign.text(), launch.text()));
+                let place = name.map_or(launches.len(), |name| *known.entry(name).or_insert(launches.len()));
+                match launches.get_mut(place) {
+                    Some(rows) => rows.push(*row),
+                    None => launches.push(vec![*row]),
                 }
             }
-            launches.into_iter().map(|(_, rows)| rows).collect()
+            launches
         };
         Ok(groups.iter().map(of_group).collect())
     }
@@ -424,12 +434,9 @@ fn number(text: &str) -> Option<f64> {
 
 /// Different words for the cells, in order. Absent is none.
 fn levels<'c>(cells: impl Iterator<Item = &'c Cell>) -> Vec<String> {
-    let mut found: Vec<&Cell> = Vec::new();
-    for cell in cells.filter(|cell| **cell != Cell::Empty) {
-        if !found.contains(&cell) {
-            found.push(cell);
-        }
-    }
+    let mut seen = BTreeSet::new();
+    let mut found: Vec<&Cell> =
+        cells.filter(|cell| **cell != Cell::Empty).filter(|cell| seen.insert(cell.text())).collect();
     found.sort_by(|one, other| order(Some(one), Some(other)));
     found.into_iter().map(Cell::text).collect()
 }

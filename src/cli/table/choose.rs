@@ -3,6 +3,8 @@
 //! In:  words as typed, the table.  Out: names of columns, and whether each row is kept.
 //! Not here: what is done with them.
 
+use std::collections::BTreeSet;
+
 use sparkbench_frame::{Cell, Role, Table};
 use sparkbench_model::Setting;
 use sparkbench_model::spelling::plain;
@@ -74,13 +76,9 @@ fn levels<'t>(condition: &Condition<'t>, name: &str, columns: &[Vec<Cell>]) -> R
     }
     let levels: Vec<&str> = condition.levels.split(',').map(str::trim).filter(|level| !level.is_empty()).collect();
     let Some(unknown) = levels.iter().find(|level| !is_there(level)) else { return Ok(levels) };
-    let mut known: Vec<&Cell> = Vec::new();
-    for cell in columns.iter().flatten().filter(|cell| **cell != Cell::Empty) {
-        if !known.contains(&cell) {
-            known.push(cell);
-        }
-    }
-    let known: Vec<String> = known.into_iter().map(Cell::text).collect();
+    let mut seen = BTreeSet::new();
+    let all = columns.iter().flatten().filter(|cell| **cell != Cell::Empty).map(Cell::text);
+    let known: Vec<String> = all.filter(|text| seen.insert(text.clone())).collect();
     let more = known.len().saturating_sub(LISTED);
     let listed = known.iter().take(LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
     let listed = if more > 0 { format!("{listed} and {more} more") } else { listed };

@@ -140,7 +140,7 @@ pub(super) fn list(table: &Table) -> String {
     let mut rows = vec![["column", "type", "unit", "meaning"].map(str::to_owned).to_vec()];
     rows.extend(table.columns().iter().map(|column| {
         let meaning = &column.meaning;
-        [&column.name, meaning.kind.word(), meaning.unit, &meaning.about].map(|text| clean(text)).to_vec()
+        [&column.name, meaning.kind.word(), meaning.unit, &meaning.about].map(clean).to_vec()
     }));
     lines(&rows).lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }

@@ -167,7 +167,10 @@ fn what_varies_within_a_group_is_named_with_its_levels() {
     let runs = [set(run("a"), "concurrency", "16"), run("b"), set(run("c"), "concurrency", "128")];
     let table = Table::of_runs(&runs).unwrap();
     let levels = ("concurrency".to_owned(), strings(&["8", "16", "128"]));
-    assert_eq!(table.pooled(&strings(&["model"])).unwrap(), [levels]);
+    assert_eq!(table.pooled(&strings(&["model"])).unwrap(), std::slice::from_ref(&levels));
+    // A label that follows from it is not named beside it.
+    let named = runs.map(|run| Run { workload: format!("w-{}", run.id), ..run });
+    assert_eq!(Table::of_runs(&named).unwrap().pooled(&strings(&["model"])).unwrap(), [levels]);
     assert_eq!(table.pooled(&strings(&["concurrency"])).unwrap(), []);
 }
 
