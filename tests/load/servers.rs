@@ -134,7 +134,9 @@ fn a_server_that_refuses_is_asked_once_a_place_until_it_wants_to_be_asked_again(
     let ending = load(&folder, &server, "--duration 1 --concurrency 4").expect(4);
     assert_eq!(server.streamed(), 4, "{}", ending.out);
     ending.complains(&["no request was answered"]);
-    assert!(ending.out.contains("Retry-After 50") && ending.out.contains("Too many requests"), "{}", ending.out);
+    for words in ["Retry-After 50", "Too many requests", "note: 4 places were not taken again at once after failures"] {
+        assert!(ending.out.contains(words), "{words}: {}", ending.out);
+    }
 }
 
 #[test]
@@ -212,6 +214,9 @@ fn a_route_that_is_not_there_is_told_with_those_that_answer() {
     ] {
         load(&folder, &server, &format!("--requests 2 {more}")).expect(4).complains(&["status 404", &answers]);
     }
+    // Where the model is named, its list is not needed.
+    let named = "--requests 2 --model m --path /v2/chat/completions";
+    load(&folder, &server, named).expect(4).complains(&["/v2/chat/completions answers with status 404", &answers]);
 }
 
 /// Issue 34: the words of the server were cut in the middle.

@@ -289,10 +289,11 @@ fn a_sweep_whose_server_dies_keeps_each_finished_point_and_ends_with_4() {
     assert_eq!(output.status.code(), Some(4), "{out}{err}");
     assert!(out.contains("output tok/s") && out.lines().any(|line| line.starts_with("c32 ")), "{out}");
     let written: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-    // One point of three is a list too.
+    // Of three points not all were measured, and it is a list all the same.
     let points = written.as_array().unwrap();
     let first = &points[0];
-    assert_eq!((points.len(), first["completed"].as_u64(), first["valid"].as_bool()), (1, Some(3200), Some(true)));
+    assert!((1..3).contains(&points.len()), "{}", points.len());
+    assert_eq!((first["completed"].as_u64(), first["valid"].as_bool()), (Some(3200), Some(true)));
     assert!(
         err.contains("error:") && err.contains("measured before the error") && err.contains("points.json"),
         "{err}"

@@ -19,18 +19,23 @@ use sparkbench_host::net::{Ns, clock};
 const PAUSE: Ns = 10_000_000;
 /// Longest of these times, ns.
 const PAUSE_MAX: Ns = 1_000_000_000;
-/// Failures in a row after which a load ends. At one place these are some 90 seconds.
+/// Failures in a row after which a load ends.
 const FAILURES: u64 = 100;
 /// The same for each place: so many rounds of nothing but failures, which take two seconds.
 const ROUNDS: u64 = 8;
+/// A load of few places ends before that, where nothing was answered for so long, ns. A server that restarts takes longer.
+const SILENCE: Ns = 10_000_000_000;
+/// Failures of each place that this takes.
+const SILENT_ROUNDS: u64 = 10;
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Calm {
     /// Until when places stay free.
     held: BinaryHeap<Reverse<Ns>>,
-    /// Failures since the last answer.
+    /// Failures since the last answer, and when the first of them was.
     failures: u64,
+    since: Ns,
     /// How often a place stayed free, and for how long in all, ns.
     pauses: (u64, Ns),
 }
@@ -42,6 +47,9 @@ impl Calm {
             status if status.answered() => self.failures = 0,
             Status::Cancelled | Status::NotSent => {}
             status => {
+                if self.failures == 0 {
+                    self.since = now;
+                }
                 self.failures += 1;
                 // One that ran into its time limit has taken its time.
                 if let Some(places) = places.filter(|_| status != Status::Timeout) {
@@ -75,9 +83,11 @@ impl Calm {
     }
 
     /// Failures in a row, if there are so many that nothing else is to be expected.
-    pub(super) fn hopeless(&self, places: Option<usize>) -> Option<u64> {
-        let enough = FAILURES.max(ROUNDS * places.map_or(1, |places| places.min(1 << 20) as u64));
-        (self.failures >= enough).then_some(self.failures)
+    pub(super) fn hopeless(&self, now: Ns, places: Option<usize>) -> Option<u64> {
+        let places = places.map_or(1, |places| places.min(1 << 20) as u64);
+        let many = self.failures >= FAILURES.max(ROUNDS * places);
+        let silent = self.failures >= SILENT_ROUNDS * places && now.saturating_sub(self.since) >= SILENCE;
+        (many || silent).then_some(self.failures)
     }
 
     /// How often a place stayed free, and for how long in all, seconds.
@@ -146,14 +156,17 @@ mod tests {
     fn nothing_but_failures_ends_a_load_and_one_answer_does_not() {
         let mut calm = Calm::default();
         let failed = ended(Status::Connect, None, None);
-        (0..99).for_each(|_| calm.ended(0, &failed, None, LONGEST));
-        assert_eq!(calm.hopeless(None), None);
-        calm.ended(0, &failed, None, LONGEST);
-        assert_eq!(
-            (calm.hopeless(None), calm.hopeless(Some(12)), calm.hopeless(Some(13))),
-            (Some(100), Some(100), None)
-        );
-        calm.ended(0, &ended(Status::Short, None, None), None, LONGEST);
-        assert_eq!(calm.hopeless(None), None);
+        (0..99).for_each(|_| calm.ended(MS, &failed, None, LONGEST));
+        assert_eq!(calm.hopeless(MS, None), None);
+        // Ten seconds without an answer are enough where each place has failed ten times.
+        let late = 10_001 * MS;
+        assert_eq!((calm.hopeless(late - 1, None), calm.hopeless(late, Some(9))), (None, Some(99)));
+        assert_eq!(calm.hopeless(late, Some(10)), None);
+        calm.ended(MS, &failed, None, LONGEST);
+        let now = |places| calm.hopeless(MS, places);
+        assert_eq!((now(None), now(Some(12)), now(Some(13))), (Some(100), Some(100), None));
+        calm.ended(MS, &ended(Status::Short, None, None), None, LONGEST);
+        calm.ended(late, &failed, None, LONGEST);
+        assert_eq!(calm.hopeless(late, None), None);
     }
 }

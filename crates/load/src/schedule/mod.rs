@@ -312,7 +312,7 @@ impl Source for Scheduler {
             self.ended = true;
             return Next::Done;
         }
-        self.gave_up = self.calm.hopeless(self.places(now));
+        self.gave_up = self.calm.hopeless(now, self.places(now));
         if self.gave_up.is_some() {
             self.ended = true;
             return Next::Done;

@@ -5,7 +5,9 @@
 
 use std::time::Duration;
 
-use super::exact;
+use serde_json::Value;
+
+use super::{exact, models};
 use crate::settings::Endpoint;
 use crate::target::Target;
 use sparkbench_host::web::{HttpAnswer, Web};
@@ -39,15 +41,50 @@ pub(crate) fn missing(
 
 /// What to do about it.
 pub(crate) fn remedy(web: &Web, target: &Target, model: &str, limit: Duration) -> String {
-    match answering(web, target, model, limit).as_slice() {
-        [] => "check the address, --path if it is given, and the name of the model. None of /v1/chat/completions, /v1/completions and \
-               /chat/completions answers on this server"
-            .to_owned(),
+    found(&answering(web, target, model, limit)).unwrap_or_else(|| {
+        "check the address, --path if it is given, and the name of the model. None of /v1/chat/completions, /v1/completions and \
+         /chat/completions answers on this server"
+            .to_owned()
+    })
+}
+
+/// The same for a route whose server lists no models beside it. Absent where the route is there, or no usual one is.
+pub(crate) fn instead(
+    web: &Web,
+    target: &Target,
+    endpoint: Endpoint,
+    model: Option<&str>,
+    limit: Duration,
+) -> Option<String> {
+    let listed = || {
+        let usual = web.at(ApiPlace::of(&format!("{}/v1", target.root())));
+        models(&usual, limit).ok()?.into_iter().next().map(|model| model.id)
+    };
+    let model = model.map(str::to_owned).or_else(listed).unwrap_or_default();
+    let own = web.post_json(target.route(endpoint), &small(endpoint, &model), limit);
+    own.is_ok_and(|answer| is_missing(answer.status)).then(|| found(&answering(web, target, &model, limit))).flatten()
+}
+
+fn found(addresses: &[String]) -> Option<String> {
+    Some(match addresses {
+        [] => return None,
         [only] => format!("leave out --path if it is given, and give the address that answers: --url {only}"),
         several => {
-            format!("leave out --path if it is given, and give an address that answers: --url {}", several.join(", or --url "))
+            format!(
+                "leave out --path if it is given, and give an address that answers: --url {}",
+                several.join(", or --url ")
+            )
         }
+    })
+}
+
+/// A small request.
+fn small(endpoint: Endpoint, model: &str) -> Value {
+    let mut body = exact::question(endpoint, model);
+    if let Some(members) = body.as_object_mut() {
+        members.insert("max_tokens".to_owned(), 1.into());
     }
+    body
 }
 
 /// Addresses of the usual routes that answer a small request, or refuse it for another reason than that they are not there.
@@ -57,9 +94,7 @@ fn answering(web: &Web, target: &Target, model: &str, limit: Duration) -> Vec<St
     let usual = roots.iter().flat_map(|root| USUAL.map(|(endpoint, path)| (*root, endpoint, path)));
     let answers = usual.filter_map(|(root, endpoint, path)| {
         let there = web.at(ApiPlace::of(&format!("{root}/v1")));
-        let mut body = exact::question(endpoint, model);
-        body.as_object_mut()?.insert("max_tokens".to_owned(), 1.into());
-        let answer = there.post_json(path, &body, limit).ok()?;
+        let answer = there.post_json(path, &small(endpoint, model), limit).ok()?;
         let has_it = answer.ok() || matches!(answer.status, 400..=403 | 422 | 429);
         has_it.then(|| there.asked(path))
     });

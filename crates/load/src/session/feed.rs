@@ -22,6 +22,9 @@ use sparkbench_host::net::{Ns, Waker};
 use sparkbench_text::error::Error;
 use sparkbench_text::plural::counted;
 
+/// Time for which places stayed free after failures from which on it is told, seconds. Less is a few single failures.
+const HELD_TOLD: f64 = 1.0;
+
 /// See the module.
 pub(super) enum Feed {
     /// Requests that have nothing to do with each other.
@@ -217,17 +220,23 @@ impl Feed {
                         report.due.unwrap_or(report.sent)
                     ));
                 }
-                if let Some((pauses @ 1.., seconds)) = report.map(|report| report.pauses) {
-                    notes.push(format!(
-                        "{} not taken again at once after failures, for {seconds:.3} s in all: as long as the server asked for, or from 10 ms \
-                         to 1 s",
-                        counted(usize::try_from(pauses).unwrap_or(usize::MAX), "place was", "places were")
-                    ));
-                }
                 notes
             }
             Self::Chat { made, .. } => made.clone(),
         }
+    }
+
+    /// A note that no summary may leave out: the load was less than it was to be, because requests failed.
+    pub(super) fn held_back(&self) -> Option<String> {
+        let Self::Plan { report: Some(report), .. } = self else { return None };
+        let (pauses, seconds) = report.pauses;
+        (seconds >= HELD_TOLD).then(|| {
+            format!(
+                "{} not taken again at once after failures, for {seconds:.1} s in all: for as long as the server asked by Retry-After, or for \
+                 10 ms to 1 s",
+                counted(usize::try_from(pauses).unwrap_or(usize::MAX), "place was", "places were")
+            )
+        })
     }
 
     /// Ends the threads behind it.

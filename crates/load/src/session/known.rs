@@ -75,7 +75,11 @@ impl Known {
                 notes.push(format!("the server lists no models ({}), so the model was not checked", error.what));
                 Vec::new()
             }
-            Err(error) => return Err(error),
+            Err(error) => {
+                let named = target.endpoint().is_some() || settings.path.is_some();
+                let instead = || routes::instead(&web, target, settings.endpoint, None, server::LIMIT);
+                return Err(named.then(instead).flatten().into_iter().fold(error, Error::hint));
+            }
         };
         let model = match (&settings.model, models.is_empty()) {
             (Some(asked), true) => Served { id: asked.clone(), ..Served::default() },

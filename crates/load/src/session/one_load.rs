@@ -215,6 +215,7 @@ impl Session<'_> {
         facts.settings = shown_settings::settings(settings, &self.known, feed, shown);
         facts.notes.clone_from(&self.known.notes);
         facts.notes.extend(feed.notes());
+        facts.loud.extend(feed.held_back());
         facts
     }
 

@@ -124,7 +124,8 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
     let mut whole = 0;
     stored.rows.each(|row| whole += u64::from(came_whole(row)))?;
     // What changes the meaning of a figure stands before all else.
-    let mut loud: Vec<String> = bursts(&chunk_gap_ms, whole, completed).into_iter().collect();
+    let mut loud: Vec<String> = facts.loud.clone();
+    loud.extend(bursts(&chunk_gap_ms, whole, completed));
     loud.extend(unseen::notes(&totals.doubts, completed));
     loud.extend(contradicted(&totals));
     loud.extend(above_limit(&totals));

@@ -111,6 +111,8 @@ pub struct Facts {
     pub rtt_ms: Option<f64>,
     /// Further remarks for people (lengths not honoured, cache contract broken, sizes skipped).
     pub notes: Vec<String>,
+    /// Those that change the meaning of a figure.
+    pub loud: Vec<String>,
 }
 
 impl Facts {
@@ -145,6 +147,7 @@ impl Facts {
             token_source: None,
             rtt_ms: None,
             notes: Vec::new(),
+            loud: Vec::new(),
         }
     }
 }
