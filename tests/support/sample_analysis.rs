@@ -542,8 +542,6 @@ fn campaign(name: &str, later: i64) -> CampaignReport {
             Criterion { id: "reproducible", model: "deepseek".into(), workload: "128 in, 128 out".into(), metric: None, outcome: "not_assessed", because: "one session".into() },
             Criterion { id: "complete", model: "gpt120b".into(), workload: "128 in, 128 out".into(), metric: None, outcome: "pass", because: "13 of 10 runs".into() },
         ],
-        factors: Vec::new(),
-        asked: None,
         ranking: Vec::new(),
         compare_by: None,
         essentials: Vec::new(),
