@@ -22,6 +22,7 @@ mod masks_published;
 mod metrics;
 mod options;
 mod own_measurement;
+mod owners;
 mod pages_lost;
 mod places;
 mod privacy;

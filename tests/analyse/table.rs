@@ -253,7 +253,7 @@ fn names_stay_as_they_were_read_unless_they_are_to_be_scrubbed() {
     assert!(plain.out.contains("annabel"), "{}", plain.out);
     let scrubbed = table(&folder, &["--scrub"]).expect(0);
     assert!(!scrubbed.out.contains("annabel") && !scrubbed.err.contains("annabel"), "{}", scrubbed.out);
-    scrubbed.complains(&["replaced user names 2"]);
+    scrubbed.complains(&["replaced user names 4"]);
     let site = ["analyse", "results", "--site", "site", "--resamples", "999"];
     run_in(folder.path(), &site, &[]).expect(0);
     let published = std::fs::read_to_string(folder.path().join("site/data/analysis.json")).unwrap();

@@ -151,6 +151,16 @@ pub(crate) fn sentences(rows: &[MeasuredRow]) -> Vec<Sentence> {
     said
 }
 
+/// What is said of rows with which no server kept up: the figure is its limit, and no answer to what was asked of it.
+pub(crate) fn overloaded(rows: &[MeasuredRow]) -> Option<Sentence> {
+    let row = rows.iter().find(|row| row.left_out && row.failed < row.runs)?;
+    let figure = row.figures.first().filter(|figure| figure.mean.is_some())?;
+    let subject =
+        row.engine.as_ref().map_or_else(|| row.model.clone(), |engine| format!("{} with {engine}", row.model));
+    let text = format!("{subject} falls behind{}: its {} is {} there.", at(row), within(&figure.label), shown(figure));
+    Some(Sentence { text, caveats: Vec::new(), because: Vec::new() })
+}
+
 /// A figure with its unit.
 fn shown(figure: &EssentialCell) -> String {
     let value = figure.mean.map_or_else(String::new, |mean| significant(mean, 4));

@@ -62,7 +62,7 @@ pub(crate) fn ranking(case: &Case<'_>, comparisons: &[&Comparison], settings: &S
 pub(crate) fn of_rows(case: &Case<'_>, rows: &[MeasuredRow]) -> DesignAnswer {
     let mut sentences = measured::sentences(rows).into_iter();
     let mut lead: Vec<Sentence> = uncounted(case).into_iter().collect();
-    lead.extend(sentences.next());
+    lead.extend(sentences.next().or_else(|| measured::overloaded(rows)));
     DesignAnswer { lead, further: sentences.collect() }
 }
 
