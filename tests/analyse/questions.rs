@@ -396,7 +396,7 @@ fn a_real_pair_of_fp8_and_bf16_gets_its_ratio() {
 fn a_folder_with_one_run_shows_its_figures_and_what_would_make_a_comparison_possible() {
     let folder = Folder::new("questions-one-run");
     folder.put("results/take.json", served("org/Nano-30B-A3B-FP8", 3, 188.0));
-    // 300 requests in as many seconds are fewer than the 1.5 a second that were asked for.
+    // 300 requests in 800 s are fewer than the 1.5 a second that were asked for.
     let said = "Nano-30B-A3B-FP8 falls behind with 4010 tokens in and 501 out at 1.5 requests a second, at most 25 at a time: its output \
                 throughput is 188 tok/s there.";
     sparkbench(&folder, &["analyse", "results", "--site", "site"]).expect(0).answers(&[said]);
