@@ -6,7 +6,7 @@
 use crate::PartialRun;
 use crate::labels::Labels;
 use sparkbench_archive::Recorded;
-use sparkbench_model::{Campaign, LocalFacts, Outcome, PublishedCell};
+use sparkbench_model::{Campaign, LocalFacts, Loss, Outcome, PublishedCell};
 
 /// Known facts of one folder that is a campaign.
 #[derive(Default)]
@@ -17,6 +17,8 @@ pub(crate) struct Home {
     pub campaign: Option<Campaign>,
     /// From its journal.
     pub outcomes: Vec<Outcome>,
+    /// From its journal too.
+    pub losses: Vec<Loss>,
     /// From tables of published figures.
     pub published: Vec<PublishedCell>,
 }
