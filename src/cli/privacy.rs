@@ -227,6 +227,7 @@ fn of_campaign(campaign: &mut Campaign, visit: &mut Visit<'_>) {
         published,
         provenance,
         missing_runs,
+        losses,
         hypotheses,
         altered,
         factors,
@@ -273,6 +274,10 @@ fn of_campaign(campaign: &mut Campaign, visit: &mut Visit<'_>) {
             visit(place::RUN, None, text);
         }
         visit(place::INPUT, None, &mut run.why);
+    }
+    for loss in losses {
+        visit(place::INPUT, None, &mut loss.path);
+        visit(place::INPUT, None, &mut loss.why);
     }
 }
 

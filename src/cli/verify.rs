@@ -4,16 +4,15 @@
 mod recompute;
 
 use std::fmt::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::stdout::print;
 use super::talk::Talk;
-use sparkbench_archive::manifest::{CAMPAIGN_FILE, JOURNAL_FILE};
-#[cfg(feature = "analyse")]
-use sparkbench_archive::verify::Mismatch;
-use sparkbench_archive::verify::{Kind, Remedy, Runs, State, Verified, verify};
+use sparkbench_archive::manifest::{CAMPAIGN_FILE, FOLDERS, JOURNAL_FILE};
+use sparkbench_archive::verify::{Kind, Mismatch, Remedy, Runs, State, Verified, verify};
 use sparkbench_text::error::Error;
 use sparkbench_text::escape::shell;
 
@@ -95,22 +94,38 @@ fn resume(archive: &Path) -> String {
 
 /// What mends the flaws. What a crash left and what was changed afterwards need different things, and one archive can have both.
 fn remedy(path: &Path, verified: &Verified) -> String {
-    let of = |remedy: Remedy| verified.flaws.iter().any(|flaw| flaw.remedy == remedy);
+    let has = |verified: &Verified, remedy| verified.flaws.iter().any(|flaw| flaw.remedy == remedy);
+    let below = verified.archives.iter().map(|below| (path.join(&below.path), &below.verified));
+    let archives: Vec<(PathBuf, &Verified)> =
+        if verified.archives.is_empty() { vec![(path.to_owned(), verified)] } else { below.collect() };
+    // Of an archive in which something is in the way the rest follows from that, or can only be mended afterwards.
+    let in_the_way = |flaw: &Mismatch| match verified.archives.as_slice() {
+        [] => has(verified, Remedy::Replace),
+        below => below.iter().any(|below| {
+            let own = flaw.path.strip_prefix(&below.path).is_some_and(|rest| rest.starts_with('/'));
+            own && has(&below.verified, Remedy::Replace)
+        }),
+    };
+    let of = |remedy: Remedy| verified.flaws.iter().any(|flaw| flaw.remedy == remedy && !in_the_way(flaw));
     // In a folder of archives, the first one that needs it and can be taken up again.
     let place = |remedy: Remedy| {
-        let has = |verified: &Verified, remedy| verified.flaws.iter().any(|flaw| flaw.remedy == remedy);
         // A damaged journal has lost lines, and what it does not list is no leftover of a crash.
         let journal = |verified: &Verified| {
             verified.flaws.iter().any(|flaw| flaw.path == JOURNAL_FILE && flaw.remedy == Remedy::Restore)
         };
         let needs = |verified: &Verified| {
-            has(verified, remedy) && !has(verified, Remedy::Copy) && !(remedy == Remedy::Resume && journal(verified))
+            has(verified, remedy)
+                && !has(verified, Remedy::Copy)
+                && !has(verified, Remedy::Replace)
+                && !(remedy == Remedy::Resume && journal(verified))
         };
-        let below = verified.archives.iter().find(|below| needs(&below.verified));
-        let alone = || (verified.archives.is_empty() && needs(verified)).then(|| path.to_owned());
-        below.map(|below| path.join(&below.path)).or_else(alone)
+        archives.iter().find(|(_, verified)| needs(verified)).map(|(place, _)| place)
     };
     let mut steps = Vec::new();
+    for (place, verified) in &archives {
+        let odd = verified.flaws.iter().filter(|flaw| flaw.remedy == Remedy::Replace);
+        steps.extend(odd.map(|flaw| back_in_place(place, flaw, has(verified, Remedy::Copy))));
+    }
     if of(Remedy::Inputs) && verified.flaws.iter().all(|flaw| flaw.remedy == Remedy::Inputs) {
         steps.push("give verify the labels, the metrics and the program that the site was made with".to_owned());
     }
@@ -123,14 +138,14 @@ fn remedy(path: &Path, verified: &Verified) -> String {
     if of(Remedy::Restore) {
         steps.push("restore the changed files from a copy. Runs whose files match can still be trusted".to_owned());
         if let Some(place) = place(Remedy::Restore).filter(|_| verified.state != State::Site) {
-            steps.push(format!("without a copy, record the loss: {} --accept-loss", resume(&place)));
+            steps.push(format!("without a copy, record the loss: {} --accept-loss", resume(place)));
         }
     }
     if of(Remedy::Remove) {
         steps.push("move away what nothing lists".to_owned());
     }
     if let Some(place) = place(Remedy::Resume) {
-        let command = resume(&place);
+        let command = resume(place);
         steps.push(if steps.is_empty() {
             format!("a crash cut it short, so continue: {command}")
         } else {
@@ -138,6 +153,26 @@ fn remedy(path: &Path, verified: &Verified) -> String {
         });
     }
     steps.join("\n         ")
+}
+
+/// How to get a file or a folder of an archive back to its place, where something else stands. `without_plan`: no loss can be accepted.
+fn back_in_place(archive: &Path, flaw: &Mismatch, without_plan: bool) -> String {
+    let place = archive.join(&flaw.path);
+    let is_folder = FOLDERS.contains(&flaw.path.as_str());
+    let leads = fs::read_link(&place).is_ok().then(|| fs::canonicalize(&place).ok()).flatten();
+    let shown = sparkbench_archive::shown(&place);
+    match leads.filter(|to| if is_folder { to.is_dir() } else { to.is_file() }) {
+        Some(to) => format!(
+            "put what '{shown}' leads to in its place, then verify again: rm {place} && mv {} {place}",
+            shell(&to),
+            place = shell(&place)
+        ),
+        None => {
+            let step = format!("move '{shown}' away and restore it from a copy, then verify again");
+            let loss = format!("Without a copy, move it away and record the loss: {} --accept-loss", resume(archive));
+            if without_plan { step } else { format!("{step}. {loss}") }
+        }
+    }
 }
 
 /// The analysis made again, where it was asked for and this build can.

@@ -51,6 +51,26 @@ fn the_front_page_counts_lost_runs_and_leads_to_their_campaigns() {
 }
 
 #[test]
+fn the_front_page_names_a_loss_that_was_measured_again() {
+    let folder = Folder::new("pages-lost-again");
+    put_archive(&folder, "one");
+    let run = fs::read_to_string(folder.path().join("in/one/runs/r1/run.json")).unwrap();
+    folder.put("in/one/runs/r2/run.json", run.replace("\"r1\"", "\"r2\""));
+    analyse(&folder, &[])
+        .expect(0)
+        .complains(&["a loss is on record in one/journal.jsonl: runs/r2 (run.json was changed)"]);
+    let page = front(&folder);
+    assert!(page.contains("<strong>1 part of an archive is given up as lost.</strong>"), "{page}");
+    assert!(page.contains("runs/r2 (run.json was changed) in <a href=\"c/one/index.html\">"), "{page}");
+    assert!(!page.contains("id=\"lost\""), "no run is lost any more: {page}");
+    // One that was not measured again is counted among the lost runs alone.
+    let folder = Folder::new("pages-lost-for-good");
+    put_archive(&folder, "one");
+    analyse(&folder, &[]).expect(0);
+    assert!(!front(&folder).contains("id=\"losses\""));
+}
+
+#[test]
 fn a_hash_on_the_front_page_is_short_with_the_whole_one_behind_it() {
     let folder = Folder::new("pages-hash");
     let table = "environment,model,workload,ttft_ms\nnative,m,chat,10.0\n";

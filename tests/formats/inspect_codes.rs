@@ -69,3 +69,32 @@ fn a_link_in_a_folder_is_passed_over_and_a_pipe_cannot_be_read() {
     let _socket = std::os::unix::net::UnixListener::bind(folder.path().join("in/s")).unwrap();
     run_in(folder.path(), &["inspect", "in"], &[]).expect(5).complains(&["not a regular file"]);
 }
+
+#[cfg(unix)]
+#[test]
+fn whatever_stands_in_the_place_of_a_record_of_an_archive_cannot_be_read() {
+    use nix::{sys::stat::Mode, unistd::mkfifo};
+    use std::os::unix::fs::symlink;
+    let things: [(&str, &str, fn(&std::path::Path)); 4] = [
+        ("pipe", "it is a pipe, not a file", |place| mkfifo(place, Mode::S_IRWXU).unwrap()),
+        ("folder", "it is a folder, not a file", |place| std::fs::create_dir(place).unwrap()),
+        ("link", "it is a link, not a file", |place| symlink("kept.csv", place).unwrap()),
+        ("link to nothing", "it is a link, not a file", |place| symlink("gone.json", place).unwrap()),
+    ];
+    for (thing, why, put) in things {
+        for record in ["campaign.json", "journal.jsonl", "runs/r1/run.json"] {
+            let folder = Folder::new("inspect-codes-records");
+            let archive = folder.path().join("in/archive");
+            folder.put("in/archive/runs/r1/stdout.log", "output token throughput: 12.5 tok/s\n");
+            folder.put("in/archive/runs/r2/run.json", "{\"schema\": \"sparkbench.run/1\", \"id\": \"r2\"}");
+            folder.put("in/archive/kept.csv", TABLE);
+            put(&archive.join(record));
+            for (path, shown) in [("in", format!("archive/{record}")), ("in/archive", record.to_owned())] {
+                let ending = run_in(folder.path(), &["inspect", path], &[]).expect(5);
+                ending.complains(&[&format!("cannot read '{shown}': {why}")]);
+                let named = ending.err.matches(&shown).count();
+                assert_eq!(named, 1, "{thing} in the place of {record}:\n{}", ending.err);
+            }
+        }
+    }
+}

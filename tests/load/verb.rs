@@ -893,6 +893,10 @@ fn a_pipe_that_nobody_reads_ends_a_load_with_an_error_and_those_of_a_shell_are_w
             .expect("a shell starts");
         let ending = Ending::of(child).expect(0);
         assert!(ending.out.contains("\"completed\": 2"), "{output}: {}", ending.out);
+        if output.contains("/dev/stdout") {
+            let alone: Result<serde_json::Value, _> = serde_json::from_str(&ending.out);
+            assert!(alone.is_ok(), "{output}: nothing else is on standard output: {}", ending.out);
+        }
     }
     running.stop().unwrap();
 }

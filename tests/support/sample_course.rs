@@ -48,6 +48,7 @@ pub fn courses() -> Courses {
         campaigns: vec![CampaignCourse {
             campaign: "phase1".into(),
             planned: 61,
+            losses: Vec::new(),
             missing_runs: vec![MissingRun {
                 id: "skipped-01".into(),
                 environment: "container".into(),

@@ -5,7 +5,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::disk::open_special;
 use super::shown;
@@ -30,8 +30,9 @@ pub fn write_atomic_by(path: &Path, fill: &mut dyn FnMut(&mut dyn io::Write) -> 
             .because(cause)
     };
     // A link stays a link, and a device or a pipe what it is: renamed over, `/dev/null` would be a file.
-    let behind = fs::canonicalize(path).ok();
-    let path = behind.as_deref().unwrap_or(path);
+    let behind =
+        behind_links(path).map_err(|cause| failed(cause).hint("remove the link, or give the name of a file"))?;
+    let path = behind.as_path();
     if fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
         return open_special(path).and_then(|mut file| fill(&mut file)).map_err(|cause| match cause.kind() {
             io::ErrorKind::NotConnected => failed(cause).hint("start what reads it first, or give the name of a file"),
@@ -55,6 +56,24 @@ pub fn write_atomic_by(path: &Path, fill: &mut dyn FnMut(&mut dyn io::Write) -> 
         let _ = fs::remove_file(&aside);
         failed(cause)
     })
+}
+
+/// Where a path leads, whether there is anything or not.
+///
+/// # Errors
+/// For a link that leads to itself.
+fn behind_links(path: &Path) -> io::Result<PathBuf> {
+    /// Linux follows as many.
+    const MOST: usize = 40;
+    if let Ok(behind) = fs::canonicalize(path) {
+        return Ok(behind);
+    }
+    let mut path = path.to_owned();
+    for _ in 0..=MOST {
+        let Ok(to) = fs::read_link(&path) else { return Ok(path) };
+        path = path.parent().unwrap_or_else(|| Path::new("")).join(to);
+    }
+    Err(io::Error::other("it is a link that leads to itself"))
 }
 
 #[cfg(test)]
@@ -94,6 +113,24 @@ mod tests {
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert!(fs::symlink_metadata(&nowhere).unwrap().is_symlink());
         assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_written_to_a_link_that_leads_nowhere_is_where_the_link_points() {
+        use std::os::unix::fs::symlink;
+        let folder = sparkbench_testing::Folder::new("write-nowhere");
+        let (first, second) = (folder.join("first"), folder.join("second"));
+        symlink("second", &first).unwrap();
+        symlink(folder.join("deep").join("a.txt"), &second).unwrap();
+        write_atomic(&first, b"one").unwrap();
+        assert_eq!(fs::read(folder.join("deep").join("a.txt")).unwrap(), b"one");
+        assert!([&first, &second].iter().all(|link| fs::symlink_metadata(link).unwrap().is_symlink()));
+        let circle = folder.join("circle");
+        symlink("circle", &circle).unwrap();
+        let error = write_atomic(&circle, b"one").unwrap_err();
+        assert!(error.to_string().contains("it is a link that leads to itself"), "{error}");
+        assert!(fs::symlink_metadata(&circle).unwrap().is_symlink());
     }
 
     #[cfg(target_os = "linux")]

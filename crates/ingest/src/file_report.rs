@@ -9,8 +9,8 @@ use super::format::Look;
 use super::one_line::one_line;
 use super::{JoinRole, PartialRun};
 use sparkbench_archive::Discovery;
-use sparkbench_model::Input;
 use sparkbench_model::{Altered, Setup, Source};
+use sparkbench_model::{Input, Loss};
 use sparkbench_text::error::Error;
 
 /// Messages shown of one file. The rest is counted. Ten thousand bad rows have one cause.
@@ -182,9 +182,9 @@ impl FileReport {
 
     /// Parts of the archive of a campaign that its owner gave up as lost. It is shown before the verdicts: runs that were made again in their
     /// place look like any other.
-    pub(super) fn lost(&mut self, number: usize, lost: &[String]) {
+    pub(super) fn lost(&mut self, number: usize, lost: &[Loss]) {
         let path = self.entries.get(number).map_or("", |entry| entry.path.as_str());
-        let named = lost.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let named = lost.iter().take(NAMED).map(Loss::to_string).collect::<Vec<_>>().join(", ");
         let more = if lost.len() > NAMED { ", ..." } else { "" };
         let what = if lost.len() == 1 { "a loss is".to_owned() } else { format!("{} losses are", lost.len()) };
         self.warn(format!("{what} on record in {path}: {named}{more}. `sparkbench verify` lists every loss"));

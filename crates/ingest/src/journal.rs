@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::source_file::{JSON_LINE_LIMIT, unreadable};
 use super::{About, Format, Head, Parsed, Record, SourceFile};
 use sparkbench_archive::manifest::JOURNAL_FILE;
-use sparkbench_model::course::{MissingReason, Outcome};
+use sparkbench_model::course::{Loss, MissingReason, Outcome};
 use sparkbench_text::error::Error;
 
 /// See the module.
@@ -48,14 +48,16 @@ impl Format for Journal {
     fn parse(&self, file: &mut SourceFile<'_>) -> Result<Parsed, Error> {
         let mut parsed = Parsed::default();
         let mut outcomes: Vec<Outcome> = Vec::new();
-        let mut lost: Vec<String> = Vec::new();
+        let mut lost: Vec<Loss> = Vec::new();
         let mut lines = file.lines(JSON_LINE_LIMIT);
         while let Some(line) = lines.next_line().map_err(unreadable)? {
             // A torn line is what a crash left. The next one says so, and `verify` reports more.
             let Ok(wire) = serde_json::from_slice::<Wire>(line.bytes) else { continue };
             if wire.event == LOST {
-                let (path, why) = (wire.path.as_deref().unwrap_or_default(), wire.why.as_deref().unwrap_or_default());
-                lost.push(format!("{path} ({why})"));
+                lost.push(Loss {
+                    path: wire.path.clone().unwrap_or_default(),
+                    why: wire.why.clone().unwrap_or_default(),
+                });
             }
             let Some(run) = wire.run.filter(|run| !run.contains('/')) else { continue };
             let gone = match wire.event.as_str() {
@@ -116,6 +118,6 @@ mod tests {
                 ("d", MissingReason::Lost, "x was changed")
             ]
         );
-        assert_eq!(*lost, ["runs/d (x was changed)"]);
+        assert_eq!(lost.iter().map(Loss::to_string).collect::<Vec<_>>(), ["runs/d (x was changed)"]);
     }
 }

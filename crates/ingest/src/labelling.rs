@@ -373,6 +373,7 @@ fn campaign(found: &Discovery, folder: &str, home: Option<&Home>, name: String, 
     let Some(home) = home else { return campaign };
     campaign.published.extend(home.published.iter().cloned());
     super::missing_runs::told(&mut campaign, &home.outcomes);
+    campaign.losses.clone_from(&home.losses);
     let Some((number, labels)) = &home.labels else { return campaign };
     let labels = labels.clone();
     macro_rules! over {

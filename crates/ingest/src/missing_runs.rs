@@ -1,12 +1,12 @@
 //! Missing planned runs, each with the journal's reason.
 //!
-//! In:  the plan of a campaign, its journal, its runs.  Out: [`Campaign::missing_runs`].
+//! In:  the plan of a campaign, its journal, its runs.  Out: [`Campaign::missing_runs`] and [`Campaign::losses`].
 //! Not here: reading either file.
 
 use std::collections::BTreeSet;
 
 use sparkbench_archive::manifest::{RUN_FILE, RUNS_FOLDER};
-use sparkbench_model::{Campaign, MissingReason, Outcome, Run};
+use sparkbench_model::{Campaign, Loss, MissingReason, Outcome, Run};
 
 /// Records for every planned run what the journal says.
 pub(super) fn told(campaign: &mut Campaign, outcomes: &[Outcome]) {
@@ -25,6 +25,11 @@ pub(super) fn settle(campaign: &mut Campaign, runs: &[Run]) {
     let made: BTreeSet<&str> = files.filter_map(|file| folder(&file.path)).collect();
     campaign.planned_runs = campaign.missing_runs.len();
     campaign.missing_runs.retain(|run| !made.contains(run.id.as_str()));
+    let is_missing = |loss: &Loss| {
+        let id = loss.path.strip_prefix(RUNS_FOLDER).and_then(|rest| rest.strip_prefix('/'));
+        campaign.missing_runs.iter().any(|run| Some(run.id.as_str()) == id)
+    };
+    campaign.losses.retain(|loss| !is_missing(loss));
     for run in campaign.missing_runs.iter_mut().filter(|run| run.why.is_empty()) {
         run.why = match run.gone {
             MissingReason::Skipped => "the journal names no reason",

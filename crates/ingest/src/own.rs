@@ -112,6 +112,7 @@ fn campaign(wire: CampaignWire) -> Campaign {
         published: Vec::new(),
         planned_runs: 0,
         missing_runs: wire.plan.into_iter().map(planned).collect(),
+        losses: Vec::new(),
         links: wire.links,
         provenance: wire.provenance,
         archive_sha256: String::new(),

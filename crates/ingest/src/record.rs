@@ -24,7 +24,7 @@ pub enum Record {
     /// Outcomes of a campaign's runs, from its journal.
     Journal(Vec<sparkbench_model::Outcome>),
     /// What the owner of a campaign's archive gave up as lost, from its journal: each with its reason.
-    Losses(Vec<String>),
+    Losses(Vec<sparkbench_model::Loss>),
     /// Figures that were published about the campaign.
     Published(Vec<sparkbench_model::PublishedCell>),
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Paper;
 use super::altered::Altered;
-use super::course::MissingRun;
+use super::course::{Loss, MissingRun};
 use super::custom::CustomMetric;
 use super::facts::FactConflict;
 use super::node::MeasuredLink;
@@ -84,6 +84,9 @@ pub struct Campaign {
     /// Planned runs that are not among the runs, in the order of the plan.
     #[serde(rename = "unmade")]
     pub missing_runs: Vec<MissingRun>,
+    /// What was given up as lost in its archive, apart from runs that are among the missing ones. Lost runs were measured again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub losses: Vec<Loss>,
     /// SHA-256 over the sorted SHA-256 sums of the files its runs came from. Empty until the intake is complete.
     pub archive_sha256: String,
     /// Files whose hash was held against one that was recorded beside them.

@@ -110,6 +110,22 @@ pub struct MissingRun {
     pub why: String,
 }
 
+/// A part of the archive of a campaign that its owner gave up as lost.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Loss {
+    /// Path below the archive.
+    pub path: String,
+    /// Why, as the journal says it.
+    pub why: String,
+}
+
+/// In a line, for people.
+impl std::fmt::Display for Loss {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({})", self.path, self.why)
+    }
+}
+
 /// Outcome of a planned run in a journal, complete or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {

@@ -35,7 +35,7 @@ pub mod formula;
 
 pub use altered::{Alteration, Altered};
 pub use campaign::{Campaign, Hypothesis, ModelLabel, PublishedCell, SequentialDesign, Stated, StatedKind};
-pub use course::{Course, LooseStart, MissingReason, MissingRun, Outcome, Span};
+pub use course::{Course, LooseStart, Loss, MissingReason, MissingRun, Outcome, Span};
 pub use custom::CustomMetric;
 pub use definition::{Definition, DefinitionMatch};
 pub use facts::{FactConflict, Facts, LocalFacts, MachineFacts, ModelFacts};

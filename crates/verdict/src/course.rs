@@ -48,12 +48,15 @@ pub fn of(study: &Study) -> Courses {
             campaign: campaign.name.clone(),
             planned: campaign.planned_runs,
             missing_runs: missed(campaign),
+            losses: campaign.losses.clone(),
             utilisation: grid("gpu_util_pct", &own, |s| s.gpu_util_pct),
         }
     });
     Courses {
         runs: study.runs.par_iter().zip(telemetry::shared(&study.runs)).filter_map(|(run, n)| of_run(run, n)).collect(),
-        campaigns: campaigns.filter(|c| !c.missing_runs.is_empty() || c.utilisation.is_some()).collect(),
+        campaigns: campaigns
+            .filter(|c| !c.missing_runs.is_empty() || !c.losses.is_empty() || c.utilisation.is_some())
+            .collect(),
     }
 }
 

@@ -10,7 +10,8 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use crate::cli::talk::wrap;
-use sparkbench_archive as archive;
+use sparkbench_archive::manifest::{CAMPAIGN_FILE, JOURNAL_FILE, RUN_FILE, RUNS_FOLDER, SEAL_FILE};
+use sparkbench_archive::{self as archive, Discovery};
 use sparkbench_ingest::{self as ingest, Intake, Options};
 use sparkbench_model::{Altered, Campaign};
 use sparkbench_text::error::Error;
@@ -63,10 +64,12 @@ impl List {
         let found = archive::discover(&[folder.to_path_buf()])?;
         let intake =
             ingest::all(&found, &Options { derive: Some(sparkbench_verdict::derive::all), ..Options::default() })?;
+        let odd = odd_records(&found);
         // A link is passed over like everything that it leads to.
         let is_link = |disk: &Path| std::fs::symlink_metadata(disk).is_ok_and(|meta| meta.is_symlink());
-        let unread = found.unread.iter().filter(|unread| !is_link(&unread.disk));
-        let unread = unread.map(|unread| Error::archive(format!("cannot read '{}': {}", unread.path, unread.reason)));
+        let unread = found.unread.iter().filter(|unread| !is_link(&unread.disk) && !odd.contains_key(&unread.path));
+        let unread = unread.map(|unread| (&unread.path, &unread.reason)).chain(&odd);
+        let unread = unread.map(|(path, why)| Error::archive(format!("cannot read '{path}': {why}")));
         let refused = intake.refused.iter().cloned().chain(unread).collect();
         Ok(Self { folder: archive::shown(folder), rows: rows(&intake), runs: intake.runs.len(), refused })
     }
@@ -203,6 +206,34 @@ fn section<K: AsRef<str>>(out: &mut String, width: usize, title: &str, reasons: 
             let _ = writeln!(out, "      and {} more", paths.len() - NAMED);
         }
     }
+}
+
+/// Records of the archives in a folder that are no plain files, such as a link or a folder, with the reason. Without them an archive says less
+/// than it holds.
+fn odd_records(found: &Discovery) -> BTreeMap<String, String> {
+    let mut archives: BTreeMap<&str, &Path> = BTreeMap::new();
+    for file in &found.files {
+        let (folder, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
+        let disk = file.disk.parent();
+        let of_run = || {
+            // `runs/ID/run.json`
+            let runs = folder.rsplit_once('/').map(|(runs, _)| runs)?;
+            let archive = if runs == RUNS_FOLDER { "" } else { runs.strip_suffix(RUNS_FOLDER)?.strip_suffix('/')? };
+            Some((archive, disk?.parent()?.parent()?))
+        };
+        let archive = match name {
+            CAMPAIGN_FILE | JOURNAL_FILE | SEAL_FILE => disk.map(|disk| (folder, disk)),
+            RUN_FILE => of_run(),
+            _ => None,
+        };
+        archives.extend(archive.filter(|_| !file.alone));
+    }
+    let path = |folder: &str, name: String| if folder.is_empty() { name } else { format!("{folder}/{name}") };
+    let of_archive = |(folder, disk): (&str, &Path)| {
+        let odd = archive::odd_records(disk).into_iter();
+        odd.map(|(name, what)| (path(folder, name), format!("it is {what}, not a file"))).collect::<Vec<_>>()
+    };
+    archives.into_iter().flat_map(of_archive).collect()
 }
 
 fn rows(intake: &Intake) -> Vec<Row> {

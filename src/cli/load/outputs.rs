@@ -3,6 +3,10 @@
 //! In:  options, names and summaries as JSON.  Out: files, standard output.
 //! Not here: what a row holds (see `load::summary::export`), what is said while a load runs (see `live`).
 
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -33,8 +37,17 @@ pub(super) struct Outputs {
     html: Option<PathBuf>,
 }
 
+/// Whether a path is standard output: `-`, `/dev/stdout`, or any other name of the file, the pipe or the terminal that it is.
 fn is_stdout(path: &Path) -> bool {
-    path.as_os_str() == "-"
+    path.as_os_str() == "-" || leads_to_stdout(path).unwrap_or(false)
+}
+
+/// `/dev/null` is not: what goes there is for nobody.
+fn leads_to_stdout(path: &Path) -> io::Result<bool> {
+    let known = |meta: fs::Metadata| (meta.dev(), meta.ino());
+    let asked = fs::metadata(path).map(known)?;
+    let stdout = File::from(io::stdout().as_fd().try_clone_to_owned()?).metadata().map(known)?;
+    Ok(asked == stdout && fs::metadata(Path::new("/dev/null")).map(known).ok() != Some(asked))
 }
 
 impl Outputs {

@@ -284,3 +284,63 @@ fn a_link_to_the_very_campaign_file_becomes_the_file_when_its_loss_is_accepted()
     assert!(fs::symlink_metadata(&place).unwrap().is_file());
     assert_eq!((fs::read(&place).unwrap(), fs::read(&kept).unwrap()), (whole.clone(), whole));
 }
+
+/// What `verify` advises is done, word by word.
+#[test]
+fn a_link_in_the_place_of_the_runs_or_the_journal_has_a_remedy_that_works() {
+    for name in ["runs", "journal.jsonl", "probes", "prepared", "interrupted"] {
+        let folder = Folder::new("archive-opens-link");
+        let path = complete(folder.path());
+        let (place, kept) = (path.join(name), folder.path().join("kept of ann"));
+        fs::rename(&place, &kept).unwrap();
+        symlink("../kept of ann", &place).unwrap();
+        assert!(accept_and_end(&path).is_err(), "{name}: no loss can be accepted yet");
+        let verified = run_in(folder.path(), &["verify", "archive"], &[]).expect(5);
+        assert!(!verified.err.contains("--resume"), "{name}: {}", verified.err);
+        let command =
+            verified.err.lines().find_map(|line| line.split_once(" leads to in its place, then verify again: "));
+        let (_, command) = command.unwrap_or_else(|| panic!("{name}: {}", verified.err));
+        let shell = std::process::Command::new("sh").args(["-c", command]).current_dir(folder.path()).status().unwrap();
+        assert!(shell.success(), "{name}: {command}");
+        expect_sealed(&path);
+        run_in(folder.path(), &["verify", "archive"], &[]).expect(0);
+    }
+}
+
+#[test]
+fn what_leads_nowhere_in_the_place_of_the_runs_or_the_journal_is_moved_away_before_its_loss_is_accepted() {
+    for name in ["runs", "journal.jsonl"] {
+        let folder = Folder::new("archive-opens-gone");
+        let path = complete(folder.path());
+        let place = path.join(name);
+        fs::rename(&place, folder.path().join("kept")).unwrap();
+        symlink("../gone", &place).unwrap();
+        let json = run_in(folder.path(), &["verify", "archive", "--json"], &[]).expect(5);
+        let json: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+        let flaws = json["flaws"].as_array().unwrap();
+        let own: Vec<_> = flaws.iter().filter(|flaw| flaw["path"] == name).collect();
+        assert!(matches!(own[..], [flaw] if flaw["remedy"] == "replace" && flaw["kind"] == "changed"), "{own:?}");
+        let verified = run_in(folder.path(), &["verify", "archive"], &[]).expect(5);
+        verified.complains(&[
+            &format!("move 'archive/{name}' away and restore it from a copy, then verify again"),
+            "Without a copy, move it away and record the loss: sparkbench collect SUITE --archive archive --resume --accept-loss",
+        ]);
+        assert!(accept_and_end(&path).is_err(), "{name}");
+        fs::remove_file(&place).unwrap();
+        accept_and_end(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(!expect_sealed(&path).lost.is_empty(), "{name}");
+    }
+    // Of several archives each has its own.
+    let folder = Folder::new("archive-opens-several");
+    for archive in ["one", "two"] {
+        fs::rename(complete(folder.path()), folder.path().join(archive)).unwrap();
+    }
+    fs::remove_dir_all(folder.path().join("one/runs")).unwrap();
+    symlink("gone", folder.path().join("one/runs")).unwrap();
+    fs::write(folder.path().join("two/runs/r1/stdout.log"), "other").unwrap();
+    let verified = run_in(folder.path(), &["verify", "."], &[]).expect(5);
+    verified.complains(&[
+        "move './one/runs' away",
+        "record the loss: sparkbench collect SUITE --archive ./two --resume --accept-loss",
+    ]);
+}

@@ -4,16 +4,41 @@
 //! Not here: names, shapes of known tokens.
 
 use super::lexical::Class;
+use super::scalar::scheme;
+
+/// Words and ids of their own making are shorter.
+const LEAST: usize = 16;
+/// A key of a table is longer than that only where it is drawn.
+const OF_KEY: usize = 20;
+
+/// The letters of a drawn value behind a name, and how many there are at least.
+fn of_name(name: &str) -> (Class, usize) {
+    let is_key = name.len() >= 3 && name.get(name.len() - 3..).is_some_and(|end| end.eq_ignore_ascii_case("key"));
+    if is_key { (Class::Alnum, OF_KEY) } else { (Class::Bearer, LEAST) }
+}
+
+/// Whether the first letters of a text tell that no drawn value begins there. A quick no for nearly every word.
+pub(super) fn is_none_at(name: &str, text: &[u8]) -> bool {
+    const NEAR: usize = 256;
+    let near = text.get(..NEAR).unwrap_or(text);
+    let (class, least) = of_name(name);
+    let length = class.end(near, 0);
+    let word = near.get(..length).unwrap_or_default();
+    let telling = length >= least && word.iter().any(u8::is_ascii_digit);
+    match near.get(length) {
+        // Quotes, brackets and what a value may begin with elsewhere.
+        _ if length == 0 => false,
+        // `Some("x")`, `b"x"`.
+        Some(b'(' | b'.' | b':' | b'"' | b'\'' | b'`') => false,
+        Some(b' ') => !telling && scheme(near) == 0,
+        Some(next) => !telling || Class::Value.has(*next),
+        None => !telling,
+    }
+}
 
 /// Whether a value looks drawn at random rather than written: behind names such as `token` and `key`, which stand before words too.
 pub(super) fn is_drawn(name: &str, value: &[u8]) -> bool {
-    /// Words and ids of their own making are shorter.
-    const LEAST: usize = 16;
-    /// A key of a table is longer than that only where it is drawn.
-    const OF_KEY: usize = 20;
-    let is_key = name.len() >= 3 && name.get(name.len() - 3..).is_some_and(|end| end.eq_ignore_ascii_case("key"));
-    let least = if is_key { OF_KEY } else { LEAST };
-    let class = if is_key { Class::Alnum } else { Class::Bearer };
+    let (class, least) = of_name(name);
     value.len() >= least
         && value.iter().all(|byte| class.has(*byte))
         && value.iter().any(u8::is_ascii_digit)

@@ -46,11 +46,40 @@ impl Class {
         }
     }
 
-    /// End of the run that begins at `from`.
+    /// End of the run that begins at `from`. A backslash ends a value only where it begins an escape.
     pub(super) fn end(self, text: &[u8], from: usize) -> usize {
-        let run = text.get(from..).unwrap_or_default().iter().position(|byte| !self.has(*byte));
-        run.map_or(text.len(), |length| from + length)
+        let run = |from: usize| {
+            let run = text.get(from..).unwrap_or_default().iter().position(|byte| !self.has(*byte));
+            run.map_or(text.len(), |length| from + length)
+        };
+        let mut end = run(from);
+        while matches!(self, Self::Value | Self::Cookies)
+            && let Some(length) = plain_backslashes(text, end)
+        {
+            end = run(end + length);
+        }
+        end
     }
+}
+
+/// Length of the backslashes at a place that are letters of a value: `ab\Cd`, and `ab\\Cd` in JSON. Before other letters they begin an
+/// escape, such as `\n`.
+fn plain_backslashes(text: &[u8], at: usize) -> Option<usize> {
+    let rest = text.get(at..)?;
+    let length = rest.iter().take_while(|byte| **byte == b'\\').count();
+    let next = rest.get(length).filter(|_| length > 0)?;
+    let hexadecimal = |digits: usize| {
+        rest.get(length + 1..length + 1 + digits).is_some_and(|code| code.iter().all(u8::is_ascii_hexdigit))
+    };
+    let is_escape = match next {
+        b'u' => hexadecimal(4),
+        b'x' => hexadecimal(2),
+        // `\/` is a slash in JSON.
+        b'/' => false,
+        b'n' | b'r' | b't' | b'b' | b'f' | b'v' | b'a' | b'e' | b'0'..=b'7' => true,
+        next => !next.is_ascii_alphanumeric(),
+    };
+    (!is_escape).then_some(length)
 }
 
 /// What a text in UTF-8 may begin with.
@@ -66,7 +95,6 @@ pub(super) fn is_word(byte: u8) -> bool {
 
 /// Whether a word can begin here. It may not follow a letter or digit, except those that end an escape (`\n` in JSON, a terminal colour).
 pub(super) fn word_start(text: &[u8], at: usize) -> bool {
-    const COLOUR: usize = 12;
     let Some(before) = at.checked_sub(1).and_then(|before| text.get(before)) else { return true };
     if !is_word(*before) || text.get(..at) == Some(MARK) {
         return true;
@@ -74,13 +102,7 @@ pub(super) fn word_start(text: &[u8], at: usize) -> bool {
     if matches!(before, b'n' | b'r' | b't') && at.checked_sub(2).and_then(|two| text.get(two)) == Some(&b'\\') {
         return true;
     }
-    let recent = text.get(at.saturating_sub(COLOUR)..at - 1).unwrap_or_default();
-    *before == b'm'
-        && recent.iter().rposition(|byte| *byte == 0x1b).is_some_and(|escape| {
-            recent.get(escape + 1..).is_some_and(|code| {
-                code.first() == Some(&b'[') && code.iter().skip(1).all(|byte| byte.is_ascii_digit() || *byte == b';')
-            })
-        })
+    one_colour_before(text, at).is_some()
 }
 
 pub(super) const fn in_name(byte: u8) -> bool {
@@ -91,26 +113,72 @@ pub(super) fn is_quote(byte: &u8) -> bool {
     b"\"'`".contains(byte)
 }
 
-/// Length of a terminal's colour that ends at `end`.
+/// The beginning of a terminal's colour, as it is and as texts of JSON and of programs have it.
+const ESCAPES: &[&[u8]] = &[b"\x1b", b"\\u001b", b"\\u001B", b"\\x1b", b"\\x1B", b"\\033", b"\\e"];
+/// Longest code of a colour: `38;2;255;255;255`.
+const CODE: usize = 24;
+
+fn in_code(byte: &u8) -> bool {
+    byte.is_ascii_digit() || *byte == b';'
+}
+
+/// Length of the colours of a terminal that end at `end`: `jq -C` writes two behind a name.
 pub(super) fn colour_before(text: &[u8], end: usize) -> usize {
-    const COLOUR: usize = 12;
-    let recent = text.get(end.saturating_sub(COLOUR)..end).unwrap_or_default();
-    let escape = recent.iter().rposition(|byte| *byte == 0x1b);
-    let code = escape.and_then(|escape| recent.get(escape..)).unwrap_or_default();
-    if code.is_empty() || colours(code) < code.len() { 0 } else { code.len() }
+    let mut at = end;
+    while let Some(length) = one_colour_before(text, at) {
+        at -= length;
+    }
+    end - at
+}
+
+fn one_colour_before(text: &[u8], end: usize) -> Option<usize> {
+    let before = text.get(..end)?.strip_suffix(b"m")?;
+    let code = before.iter().rev().take(CODE).take_while(|byte| in_code(byte)).count();
+    let before = before.get(..before.len() - code)?.strip_suffix(b"[")?;
+    let escape = ESCAPES.iter().find(|escape| before.ends_with(escape))?;
+    Some(escape.len() + code + 2)
 }
 
 /// Length of the colours of a terminal.
 pub(super) fn colours(text: &[u8]) -> usize {
+    let one = |text: &[u8]| {
+        let escape = ESCAPES.iter().find(|escape| text.starts_with(escape))?;
+        let rest = text.get(escape.len()..)?.strip_prefix(b"[")?;
+        let code = rest.iter().take(CODE).take_while(|byte| in_code(byte)).count();
+        (rest.get(code) == Some(&b'm')).then_some(escape.len() + code + 2)
+    };
     let mut length = 0;
-    while let Some([0x1b, b'[', rest @ ..]) = text.get(length..) {
-        let code = rest.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
-        if rest.get(code) != Some(&b'm') {
-            break;
-        }
-        length += code + 3;
+    while let Some(more) = text.get(length..).and_then(one) {
+        length += more;
     }
     length
+}
+
+/// Length of white space and colours.
+pub(super) fn lead(text: &[u8]) -> usize {
+    let mut length = 0;
+    loop {
+        let rest = text.get(length..).unwrap_or_default();
+        let blanks = rest.len() - rest.trim_ascii_start().len();
+        let more = blanks + colours(rest.get(blanks..).unwrap_or_default());
+        if more == 0 {
+            return length;
+        }
+        length += more;
+    }
+}
+
+/// Without white space and colours around it.
+pub(super) fn bare(text: &[u8]) -> &[u8] {
+    let mut text = text.get(lead(text)..).unwrap_or_default();
+    loop {
+        let end = text.trim_ascii_end().len();
+        let end = end - colour_before(text, end);
+        if end == text.len() {
+            return text;
+        }
+        text = text.get(..end).unwrap_or_default();
+    }
 }
 
 /// Whether an odd number of backslashes stands before a place.
@@ -125,6 +193,15 @@ pub(super) fn closing(text: &[u8], from: usize, quote: u8) -> usize {
     let mut end = class.end(text, from);
     while text.get(end).is_some_and(|byte| *byte != b'\n') && is_escaped(text, from, end) {
         end = class.end(text, end + 1);
+    }
+    end
+}
+
+/// As [`closing`]. YAML and shells double a single quote that belongs to the value, or go on with the next part of it.
+pub(super) fn closing_all(text: &[u8], from: usize, quote: u8) -> usize {
+    let mut end = closing(text, from, quote);
+    while quote == b'\'' && end > from && text.get(end..end + 2) == Some(b"''".as_slice()) {
+        end = closing(text, end + 2, quote);
     }
     end
 }

@@ -5,20 +5,20 @@ use std::io::Read as _;
 use super::replacing::{AHEAD, CHUNK};
 use super::*;
 
-fn masked(text: &str) -> String {
+pub(super) fn masked(text: &str) -> String {
     let mask = Mask::new(&MaskRules::default(), &Identity::default()).unwrap();
     mask.text(text, &mut Tally::new())
 }
 
 /// Each text becomes the other, and stays so.
-fn become_so(cases: &[(&str, &str)]) {
+pub(super) fn become_so(cases: &[(&str, &str)]) {
     for (text, expected) in cases {
         assert_eq!(masked(text), *expected, "of {text}");
         assert_eq!(masked(expected), *expected, "a second time");
     }
 }
 
-fn stay(texts: &[&str]) {
+pub(super) fn stay(texts: &[&str]) {
     for text in texts {
         assert_eq!(masked(text), *text);
     }

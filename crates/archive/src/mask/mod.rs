@@ -12,6 +12,7 @@
 //! is found in the encodings of `forms` too. Secrets inside binary files are blotted out. Packed files are named (see [`Swept`]).
 
 mod apply;
+mod brackets;
 mod clock;
 mod command;
 mod drawn;
@@ -25,6 +26,7 @@ mod nested;
 mod option;
 mod packed;
 mod pair;
+mod perhaps;
 mod publish;
 mod replacing;
 mod scalar;
@@ -342,3 +344,7 @@ fn add(tally: &mut Tally, more: Tally) {
 #[cfg(test)]
 #[path = "mask_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "known_name_tests.rs"]
+mod known_name_tests;

@@ -184,6 +184,11 @@ pub(super) fn of_several(name: &str) -> Option<&'static str> {
     in_text(name.strip_suffix(['s', 'S'])?)
 }
 
+/// What the values of a list may be, by a name for several of them: `tokens`, as [`perhaps_in_text`]. Keys are names of columns and hashes.
+pub(super) fn perhaps_of_several(name: &str) -> Option<&'static str> {
+    perhaps_in_text(name.strip_suffix(['s', 'S'])?).filter(|kind| *kind != "key")
+}
+
 /// What the value behind an option is whose value is then looked for wherever it is: as [`in_text`], and `--token` itself. A name
 /// that is less plain (`--sort-key`) may have a word of the field behind it, which must not vanish from every file.
 pub(super) fn in_command(name: &str) -> Option<&'static str> {

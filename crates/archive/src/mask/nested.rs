@@ -5,13 +5,14 @@
 
 use std::borrow::Cow;
 
+use super::brackets::{Words, in_brackets};
 use super::hit::{Hit, tag};
-use super::lexical::closing;
+use super::lexical::{bare, closing, lead};
 use super::names;
 use super::scalar::{VALUE_LEAST, in_quotes};
 
 /// Longest list or object. Of a longer one as much is replaced.
-const NESTED: usize = 64 << 10;
+pub(super) const NESTED: usize = 64 << 10;
 
 /// Every text in an object: `"api_keys": {"a": "x", "b": "y"}`. `from` is the brace. The description of a field is left alone.
 pub(super) fn in_object(text: &[u8], from: usize, kind: &'static str) -> Option<Hit<'static>> {
@@ -43,7 +44,8 @@ pub(super) fn in_object(text: &[u8], from: usize, kind: &'static str) -> Option<
                     break;
                 }
                 let found = inner.get(at + 1..end).filter(|_| inner.get(end) == Some(&quote))?;
-                let is_name = inner.get(end + 1..)?.trim_ascii_start().first() == Some(&b':');
+                let behind = inner.get(end + 1..)?;
+                let is_name = behind.get(lead(behind)..)?.first() == Some(&b':');
                 if is_name && OF_SCHEMA.iter().any(|word| word.as_bytes() == found) {
                     return None;
                 }
@@ -70,11 +72,17 @@ pub(super) fn in_object(text: &[u8], from: usize, kind: &'static str) -> Option<
 pub(super) fn listed(text: &[u8], from: usize, kind: &'static str, quotes: &str) -> Option<Hit<'static>> {
     let inner = text.get(from..text.len().min(from + NESTED))?;
     let inner = inner.get(..list_end(inner)?)?;
-    let mut first = inner.len() - inner.trim_ascii_start().len();
-    let mut last = inner.trim_ascii_end().len();
+    let mut first = lead(inner);
+    let mut last = first + bare(inner).len();
     let quote = inner.get(first).filter(|byte| b"\"'".contains(byte));
     if let Some(quote) = quote {
-        last = inner.iter().rposition(|byte| byte == quote)?;
+        let ends = inner.iter().rposition(|byte| byte == quote)?;
+        let behind = inner.get(ends + 1..last).unwrap_or_default();
+        if behind.split(|byte| b", \t\r\n".contains(byte)).any(is_word) {
+            // Others of its texts have no quotes.
+            return in_brackets(text, from.checked_sub(1)?, kind, Words::Together, &is_word);
+        }
+        last = ends;
         first += 1;
     }
     let value = inner.get(first..last)?;
@@ -83,13 +91,22 @@ pub(super) fn listed(text: &[u8], from: usize, kind: &'static str, quotes: &str)
     (value.len() >= VALUE_LEAST && !names::is_void(value)).then_some(hit)
 }
 
+/// Whether a text of a list says something. A number beside others is a count more often than a secret.
+fn is_word(text: &[u8]) -> bool {
+    !names::is_void(text) && !is_number(text)
+}
+
+pub(super) fn is_number(text: &[u8]) -> bool {
+    text.iter().all(|byte| b"0123456789.+-eE".contains(byte))
+}
+
 /// Where the list closes that a text goes on with, or where the last text of it does where that cannot be seen. A bracket between quotes is
 /// a letter.
 fn list_end(inner: &[u8]) -> Option<usize> {
     const PLAIN: usize = 4096;
     let near = inner.get(..PLAIN).unwrap_or(inner);
     let plain = || memchr::memchr(b']', near);
-    if !inner.trim_ascii_start().first().is_some_and(|byte| b"\"'".contains(byte)) {
+    if !inner.get(lead(inner)..)?.first().is_some_and(|byte| b"\"'".contains(byte)) {
         return plain();
     }
     let (mut at, mut last) = (0, None);

@@ -1,24 +1,46 @@
-//! Values beside a name: `("name", "value")`, `{"name": "HF_TOKEN", "value": "x"}`.
+//! Values beside a name: `("name", "value")`, `{"name": "HF_TOKEN", "value": "x"}`, `password: {value: x}`.
 //!
-//! In:  bytes, the place of a comma or of the word `value`.  Out: [`Hit`], or the kind that the name speaks of.
+//! In:  bytes, the place of a comma or of the word `value`.  Out: [`Hit`], or the name.
 //! Not here: values behind the sign of their name (see `setting`).
+
+use std::borrow::Cow;
 
 use super::drawn::is_drawn;
 use super::hit::Hit;
-use super::lexical::{NAME, in_name};
+use super::lexical::{NAME, bare, colours, in_name};
 use super::names;
 use super::value::value;
 
-/// What the value of a pair is, judged by the name just before it: `{"name": "HF_TOKEN", "value": "x"}`, `- name: HF_TOKEN` and `value: x`
-/// on the next line. `at` is where the word `value` begins.
-pub(super) fn listed_before(text: &[u8], at: usize) -> Option<&'static str> {
+/// The name that tells what the value of a pair is, which stands just before it: `{"name": "HF_TOKEN", "value": "x"}`, `- name: HF_TOKEN` and
+/// `value: x` on the next line. `at` is where the word `value` begins.
+pub(super) fn listed_before(text: &[u8], at: usize) -> Option<String> {
     const BACK: usize = 160;
-    let before = text.get(at.saturating_sub(BACK)..at)?;
-    paired(before, b"name").or_else(|| paired(before, b"key"))
+    /// Colours take more room.
+    const COLOURED: usize = 480;
+    let before = text.get(at.saturating_sub(COLOURED)..at)?;
+    let before = if memchr::memchr(0x1b, before).is_some() { Cow::Owned(plain(before)) } else { Cow::Borrowed(before) };
+    let before = before.get(before.len().saturating_sub(BACK)..)?;
+    paired(before, b"name").or_else(|| paired(before, b"key")).map(str::to_owned)
+}
+
+/// Without the colours of a terminal.
+fn plain(text: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((first, behind)) = rest.split_first() {
+        match colours(rest) {
+            0 => {
+                plain.push(*first);
+                rest = behind;
+            }
+            length => rest = rest.get(length..).unwrap_or_default(),
+        }
+    }
+    plain
 }
 
 /// As [`listed_before`], by the word that stands before the name.
-fn paired(before: &[u8], word: &[u8]) -> Option<&'static str> {
+fn paired<'t>(before: &'t [u8], word: &[u8]) -> Option<&'t str> {
     let gap = |from: usize| {
         let rest = before.get(from..).unwrap_or_default();
         rest.iter().take_while(|byte| b"\"'\\ :=".contains(byte)).count()
@@ -38,7 +60,22 @@ fn paired(before: &[u8], word: &[u8]) -> Option<&'static str> {
     let member = |byte: &u8| in_name(*byte) || b"\"'\\ ,:=\r\n\t".contains(byte);
     let further = between.first().is_some_and(|byte| b"\"'\\".contains(byte)) && between.iter().all(member);
     let joined = skipped > 0 && (next || further);
-    if joined { names::in_text(name) } else { None }
+    (joined && (names::in_text(name).is_some() || names::perhaps_in_text(name).is_some())).then_some(name)
+}
+
+/// The name of the mapping in braces that a member stands in: `password: {value: x}`, `password = { kind = "plain", value = "x" }`. `at` is where
+/// the word `value` begins.
+pub(super) fn above_brace(text: &[u8], at: usize) -> Option<&str> {
+    const BACK: usize = 256;
+    let before = text.get(at.saturating_sub(BACK)..at)?;
+    let open = before.iter().rposition(|byte| matches!(byte, b'{' | b'}' | b'[' | b']'))?;
+    (before.get(open) == Some(&b'{')).then_some(())?;
+    let head = bare(before.get(..open)?);
+    let head = bare(head.strip_suffix(b":").or_else(|| head.strip_suffix(b"="))?);
+    let quoted = head.iter().rev().take_while(|byte| b"\"'\\".contains(byte)).count();
+    let head = head.get(..head.len() - quoted)?;
+    let length = head.iter().rev().take(NAME).take_while(|byte| in_name(**byte)).count();
+    std::str::from_utf8(head.get(head.len() - length..)?).ok()
 }
 
 /// The second of a pair as Python prints headers: `('x-api-key', 'value')`. `at` is the comma. In brackets, `["Authorization", "Bearer x"]`, it

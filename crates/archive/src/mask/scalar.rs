@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::hit::{Hit, tag};
-use super::lexical::{Class, closing};
+use super::lexical::{Class, closing_all};
 use super::names;
 
 /// Shorter values are words of a log more often than secrets.
@@ -18,15 +18,7 @@ pub(super) fn run(text: &[u8], from: usize, kind: &'static str, class: Class) ->
         return None;
     }
     let end = match class {
-        Class::Quoted(quote @ b'\'') => {
-            let mut end = closing(text, from, quote);
-            // YAML and shells double a quote that belongs to the value, or go on with the next part of it.
-            while end > from && text.get(end..end + 2) == Some(b"''".as_slice()) {
-                end = closing(text, end + 2, quote);
-            }
-            end
-        }
-        Class::Quoted(quote) => closing(text, from, quote),
+        Class::Quoted(quote) => closing_all(text, from, quote),
         _ => class.end(text, from),
     };
     let value = text.get(from..end)?;
@@ -37,6 +29,51 @@ pub(super) fn run(text: &[u8], from: usize, kind: &'static str, class: Class) ->
     let elsewhere = class == Class::Value && is_reference(text.get(from..)?);
     let secret = value.len() >= VALUE_LEAST && !elsewhere && !names::is_void(value) && !names::is_count(kind, value);
     secret.then(|| Hit::new(from, end, kind, class))
+}
+
+/// A value of known places, unless it says nothing.
+pub(super) fn judged(text: &[u8], from: usize, end: usize, kind: &'static str) -> Option<Hit<'static>> {
+    let value = text.get(from..end)?;
+    let secret = value.len() >= VALUE_LEAST && !names::is_void(value) && !names::is_count(kind, value);
+    secret.then(|| Hit::closed(from, end, kind))
+}
+
+/// Length of a quote that stands in a text in quotes, with its backslashes: `\"`, and `\\\"` one text deeper.
+pub(super) fn inner_quote(text: &[u8]) -> Option<usize> {
+    /// Texts of more than so many backslashes are deeper than programs write them.
+    const DEEPEST: usize = 15;
+    let slashes = text.iter().take(DEEPEST + 1).take_while(|byte| **byte == b'\\').count();
+    let is_quote = text.get(slashes).is_some_and(|byte| b"\"'".contains(byte));
+    (slashes > 0 && slashes <= DEEPEST && is_quote).then_some(slashes + 1)
+}
+
+/// A value in such quotes: `\"name\": \"a b\"`. The first one begins at `at` and has a length of `quote`.
+pub(super) fn in_inner_quotes(text: &[u8], at: usize, quote: usize, kind: &'static str) -> Option<Hit<'static>> {
+    let inner = at + quote;
+    let from = inner + scheme(text.get(inner..)?);
+    match inner_closing(text, inner, quote) {
+        Some(end) => judged(text, from, end, kind),
+        None => run(text, from, kind, Class::Value),
+    }
+}
+
+/// Where the quote that closes such a value begins. The value begins at `from`, behind a quote of the length `quote`. Quotes of the value have more backslashes before them, and its own backslashes stand
+/// before the closing one too. The quote of the text around has fewer.
+pub(super) fn inner_closing(text: &[u8], from: usize, quote: usize) -> Option<usize> {
+    let sign = *text.get(from.checked_sub(1)?)?;
+    let slashes = quote.checked_sub(1)?;
+    let mut at = from;
+    loop {
+        let found = at + memchr::memchr2(sign, b'\n', text.get(at..)?)?;
+        let before = text.get(from..found)?.iter().rev().take_while(|byte| **byte == b'\\').count();
+        if text.get(found) == Some(&b'\n') || before < slashes {
+            return None;
+        }
+        if before % (2 * quote) == slashes {
+            return Some(found - slashes);
+        }
+        at = found + 1;
+    }
 }
 
 /// Whether a value without quotes is a reference to one elsewhere: `${NAME}`, `$(command)`, `{{ name }}`, `%(name)s`.

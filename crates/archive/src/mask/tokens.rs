@@ -9,6 +9,7 @@
 use super::drawn::has_word;
 use super::hit::Hit;
 use super::lexical::{Class, find, word_start};
+use super::variables;
 
 /// A beginning, what follows it, how many of that at least, and at most where the length is fixed. Whether a digit must be among them.
 struct Shape(&'static str, Class, usize, Option<usize>, bool);
@@ -36,7 +37,7 @@ const SHAPES: &[Shape] = &[
 ];
 
 /// First bytes of what begins a word. `-` and `:` begin anywhere.
-pub(super) const FIRST: &[u8] = b"hansgAxpdeBbtkTKSPA";
+pub(super) const FIRST: &[u8] = b"hansgAxpdeEBbtkTKSP";
 
 /// Longest user information looked at in an address.
 const USERINFO: usize = 512;
@@ -54,7 +55,8 @@ pub(super) fn at(text: &[u8], at: usize) -> Option<Hit<'static>> {
         b'b' | b'B' => bearer(text, at),
         _ => {
             let shape = SHAPES.iter().find_map(|shape| shaped(text, at, shape));
-            shape.or_else(|| spoken(text, at)).or_else(|| of_netrc(text, at))
+            let spoken = shape.or_else(|| spoken(text, at)).or_else(|| of_netrc(text, at));
+            spoken.or_else(|| variables::behind_word(text, at))
         }
     }
 }
@@ -130,12 +132,13 @@ fn is_of_a_model(run: &[u8]) -> bool {
     has_word(run) && run.split(|byte| *byte == b'-').all(|part| part.len() < TOKEN)
 }
 
+/// First letters of a JSON object in base 64.
+const OBJECT: &[u8] = b"eyJ";
+
 /// Header, claims and signature in base 64, the first two being JSON objects.
 fn web_token(text: &[u8], at: usize) -> Option<Hit<'static>> {
     const LEAST: [usize; 3] = [10, 10, 5];
-    /// Longest header.
-    const HEADER: usize = 4 << 10;
-    if !text.get(at..)?.starts_with(b"eyJ") {
+    if !text.get(at..)?.starts_with(OBJECT) || !is_first(text, at) {
         return None;
     }
     let mut end = at;
@@ -145,11 +148,19 @@ fn web_token(text: &[u8], at: usize) -> Option<Hit<'static>> {
             end += 1;
         }
         let from = end;
-        let within = if index == 0 { text.get(..text.len().min(from + HEADER))? } else { text };
-        end = Class::Dashed.end(within, from);
+        end = Class::Dashed.end(text, from);
         (end - from >= least).then_some(())?;
     }
     Some(Hit::new(at, end, "token", Class::Dashed))
+}
+
+/// Whether no other header begins before this one in the same run of letters. Both end together, so what follows the first one was no token.
+/// Without this a run of many beginnings would be read to its end from each of them.
+fn is_first(text: &[u8], at: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default();
+    let run = before.iter().enumerate().rev().take_while(|(_, byte)| Class::Dashed.has(**byte));
+    let begins = |start: usize| text.get(start..).is_some_and(|rest| rest.starts_with(OBJECT));
+    !run.map(|(start, _)| start).any(|start| begins(start) && word_start(text, start))
 }
 
 /// `Bearer x`, where `x` looks like no word.
@@ -204,4 +215,40 @@ fn private_key(text: &[u8], at: usize) -> Option<Hit<'static>> {
         return Some(Hit::closed(at, body + end + key + KEY.len(), "key"));
     }
     Some(Hit::new(at, Class::Pem.end(text, body), "key", Class::Pem))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever reads a run from each of its beginnings takes a minute for 8 MiB.
+    #[test]
+    fn a_run_of_many_beginnings_is_read_from_the_first_one_alone() {
+        let firsts = |text: &[u8]| {
+            let begins = |at: &usize| text.get(*at..).is_some_and(|rest| rest.starts_with(OBJECT));
+            (0..text.len()).filter(begins).filter(|at| word_start(text, *at) && is_first(text, *at)).count()
+        };
+        assert_eq!(firsts(&b"-eyJ".repeat(10_000)), 1);
+        let part = [&b"-eyJ".repeat(1_000)[..], b".", &b"a".repeat(60_000), b"\n"].concat();
+        assert_eq!(firsts(&part), 1);
+        assert_eq!(firsts(&part.repeat(20)), 20);
+        let text = "-eyJ".repeat(2 << 20);
+        assert!((0..text.len()).all(|at| web_token(text.as_bytes(), at).is_none()));
+    }
+
+    #[test]
+    fn a_web_token_is_found_behind_other_letters_of_its_run() {
+        let token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N";
+        for before in ["", "x-", "id_", "-eyJ-", "\\n", "\x1b[1m", "aeyJ-"] {
+            let text = format!("{before}{token} end");
+            let hit = (0..text.len())
+                .find_map(|at| if word_start(text.as_bytes(), at) { super::at(text.as_bytes(), at) } else { None });
+            let (start, end) = hit.map(|hit| (hit.start, hit.end)).unwrap();
+            assert_eq!(end, text.len() - 4, "{before}");
+            assert!(start <= before.len(), "{before}");
+        }
+        // A header of any length.
+        let long = format!("eyJ{}.eyJhbGciOiJIUzI1NiJ9.abcdef", "a".repeat(5_000));
+        assert_eq!(web_token(long.as_bytes(), 0).map(|hit| hit.end), Some(long.len()));
+    }
 }

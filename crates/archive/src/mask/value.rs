@@ -4,10 +4,10 @@
 //! Not here: names and signs (see `setting`, `pair`, `option`).
 
 use super::hit::Hit;
-use super::lexical::{Class, closing, colours, find, is_quote};
+use super::lexical::{Class, closing, closing_all, colours, find, is_quote};
 use super::names;
 use super::nested::{in_object, listed};
-use super::scalar::{VALUE_LEAST, in_quotes, run, scheme};
+use super::scalar::{VALUE_LEAST, in_inner_quotes, in_quotes, inner_quote, run, scheme};
 use super::yaml;
 
 /// Most blanks of a column of signs or of values.
@@ -31,6 +31,19 @@ pub(super) fn gap(text: &[u8], quoted: bool, aligned: bool) -> usize {
         _ => false,
     };
     if quoted && fits { long } else { short }
+}
+
+/// Where a value begins behind a sign: behind blanks, as [`gap`] counts them, and colours.
+pub(super) fn begin(text: &[u8], from: usize, quoted: bool, aligned: bool) -> usize {
+    let rest = |at: usize| text.get(at..).unwrap_or_default();
+    let mut at = from + gap(rest(from), quoted, aligned);
+    loop {
+        match colours(rest(at)) {
+            0 => return at,
+            length => at += length,
+        }
+        at += gap(rest(at), quoted, false);
+    }
 }
 
 /// Length of what stands before the quote of a value: `Some(`, `Secret(`, `(`, `b`. In YAML, `!!str ` and `&anchor ` before any value.
@@ -68,25 +81,28 @@ pub(super) fn wrapped(text: &[u8], yaml: bool) -> usize {
 pub(super) fn value(text: &[u8], from: usize, kind: &'static str, quotes: &str) -> Option<Hit<'static>> {
     let sign = from.checked_sub(1)?;
     let yaml = text.get(sign) == Some(&b':');
-    let mut from = from + gap(text.get(from..)?, !quotes.is_empty(), yaml::begins_line(text, sign));
-    let coloured = colours(text.get(from..)?);
-    from += coloured;
-    if coloured > 0 {
-        from += gap(text.get(from..)?, false, false);
-    }
+    let begins_line = yaml::begins_line(text, sign);
+    let mut from = begin(text, from, !quotes.is_empty(), begins_line);
     from += wrapped(text.get(from..)?, yaml);
     match text.get(from)? {
         b'[' => return listed(text, from + 1, kind, quotes),
         b'{' => return if quotes.len() == 1 { in_object(text, from, kind) } else { None },
-        b'|' | b'>' if yaml && yaml::begins_line(text, sign) => return yaml::block(text, sign, from + 1, kind),
+        b'|' | b'>' if yaml && begins_line => return yaml::block(text, sign, from + 1, kind),
         b'|' | b'>' => return in_block(text, from + 1, kind),
         _ => {}
     }
-    if text.get(from..from + 2) == Some(b"\\\"") {
-        // Inside a JSON string that is itself JSON. The closing quote is escaped likewise.
-        return run(text, from + 2, kind, Class::Value);
+    if let Some(quote) = inner_quote(text.get(from..)?) {
+        // Inside a text that is itself JSON. The closing quote has as many backslashes.
+        return in_inner_quotes(text, from, quote, kind);
     }
     let quote = text.get(from).copied().filter(is_quote);
+    if yaml
+        && begins_line
+        && quote.is_some_and(|quote| text.get(closing_all(text, from + 1, quote)) != Some(&quote))
+        && let Some(hit) = yaml::in_quotes(text, sign, from, kind)
+    {
+        return Some(hit);
+    }
     from += usize::from(quote.is_some());
     if let Some(quote) = quote
         && text.get(from..from + 2) == Some([quote; 2].as_slice())

@@ -98,12 +98,33 @@ pub(super) fn verify_as(
         (what, if may_belong { Remedy::Restore } else { remedy })
     };
     expected.hold(folder, &tree, &extra, &mut verified, progressed);
+    name_what_is_in_the_way(&tree, &mut verified.flaws);
     if plan.is_none() {
         for flaw in verified.flaws.iter_mut().filter(|flaw| flaw.path == CAMPAIGN_FILE) {
             flaw.remedy = Remedy::Copy;
         }
     }
     Ok(verified)
+}
+
+/// Names what stands in the place of a folder of the layout, of the journal or of the seal. Neither `--resume` nor `--accept-loss` goes on with
+/// it: a link would lead what is moved and measured out of the archive, and in a folder lies what is somebody's.
+fn name_what_is_in_the_way(tree: &Tree, flaws: &mut Vec<Mismatch>) {
+    let other = |name: &str| tree.others.iter().find(|(path, _)| *path == name).map(|(_, what)| what.clone());
+    for name in FOLDERS {
+        let file = || tree.files.iter().any(|path| *path == name).then(|| "a file".to_owned());
+        let Some(what) = other(name).or_else(file) else { continue };
+        flaws.retain(|flaw| flaw.path != name);
+        let what = format!("it is {what}, but a folder belongs here");
+        flaws.push(Mismatch::new(name, Kind::Changed, what).mended_by(Remedy::Replace));
+    }
+    let is_folder = |name: &str| tree.folders.iter().any(|path| *path == name);
+    // A link in the place of the seal is removed.
+    let odd =
+        [(JOURNAL_FILE, other(JOURNAL_FILE).is_some() || is_folder(JOURNAL_FILE)), (SEAL_FILE, is_folder(SEAL_FILE))];
+    for (name, _) in odd.into_iter().filter(|(_, is_odd)| *is_odd) {
+        flaws.iter_mut().filter(|flaw| flaw.path == name).for_each(|flaw| flaw.remedy = Remedy::Replace);
+    }
 }
 
 /// Names at the top of an archive that belong to the version control of its owner, or to the disk.

@@ -100,6 +100,9 @@ pub enum Remedy {
     Restore,
     /// A copy of what was written, and nothing else: without it the campaign cannot be continued.
     Copy,
+    /// Something else stands in its place, such as a link. It goes first: until then the campaign can neither be continued nor its loss be
+    /// accepted.
+    Replace,
     /// It does not belong there and is moved away.
     Remove,
     /// The inputs and the program that the site was made with.

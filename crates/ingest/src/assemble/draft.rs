@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use crate::PartialRun;
 use crate::labels::Labels;
 use sparkbench_archive::Recorded;
-use sparkbench_model::{Campaign, LocalFacts, Outcome, PublishedCell};
+use sparkbench_model::{Campaign, LocalFacts, Loss, Outcome, PublishedCell};
 
 /// Known facts of one folder that is a campaign.
 #[derive(Default)]
@@ -21,6 +21,8 @@ pub(crate) struct Home {
     pub stands: bool,
     /// From its journal.
     pub outcomes: Vec<Outcome>,
+    /// From its journal too.
+    pub losses: Vec<Loss>,
     /// From tables of published figures.
     pub published: Vec<PublishedCell>,
 }

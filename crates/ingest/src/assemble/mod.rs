@@ -73,7 +73,10 @@ pub(super) fn assemble(
                 Record::Journal(outcomes) => {
                     homes.entry(file.folder().to_owned()).or_default().outcomes.extend(outcomes)
                 }
-                Record::Losses(lost) => report.lost(number, &lost),
+                Record::Losses(lost) => {
+                    report.lost(number, &lost);
+                    homes.entry(file.folder().to_owned()).or_default().losses.extend(lost);
+                }
                 Record::Published(cells) => published.push((number, cells)),
                 Record::Labels(labels) => {
                     let home = homes.entry(file.folder().to_owned()).or_default();

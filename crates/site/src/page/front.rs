@@ -16,7 +16,7 @@ use super::draft::{AcrossRows, Draft, DrawnPage, PageKind, Rows, template_fault}
 use super::figure::{self, FigureView};
 use super::index::Site;
 use super::labels::{self, counted};
-use super::missing_runs::{self, LostRuns};
+use super::missing_runs::{self, Losses, LostRuns};
 use super::publish::{cite, versions};
 use super::shell::Shell;
 use super::table::TableSection;
@@ -45,6 +45,8 @@ struct Front {
     altered: Option<AlteredFiles>,
     /// Runs that were given up.
     lost: Option<LostRuns>,
+    /// What else was given up.
+    losses: Option<Losses>,
     cards: Vec<Card>,
     downloads: Vec<(&'static str, String, String)>,
     /// Path and address of this version.
@@ -182,6 +184,7 @@ pub(super) fn page(site: &Site<'_>) -> Result<String, askama::Error> {
         to_compare: site.analysis.to_compare.clone(),
         altered: altered::files(site.analysis.altered().into_iter()),
         lost: missing_runs::lost(site),
+        losses: missing_runs::losses(site),
         shell,
         heading,
         intro,

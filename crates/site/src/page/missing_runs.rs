@@ -11,8 +11,9 @@ use super::index::Site;
 use super::labels::{Badge, counted};
 use super::link::Link;
 use super::shell::Shell;
-use sparkbench_model::{MissingReason, MissingRun};
+use sparkbench_model::{Loss, MissingReason, MissingRun};
 use sparkbench_text::escape::file_name;
+use sparkbench_verdict::report::CampaignCourse;
 
 const ROOT: &str = "../../";
 
@@ -51,8 +52,20 @@ pub(super) struct LostRuns {
     pub more: usize,
 }
 
+/// Parts of archives that were given up and are no lost runs, for the front page. What was measured again looks like any other run.
+pub(super) struct Losses {
+    /// How many there are.
+    pub line: String,
+    /// The first ones, each with its campaign.
+    pub named: Vec<(Link, String)>,
+    /// Those that are not named.
+    pub more: usize,
+}
+
 /// Campaigns that the front page names.
 const MOST_LOST: usize = 6;
+/// Losses that it names.
+const MOST_NAMED: usize = 3;
 
 /// The lost runs of all campaigns. None without any.
 pub(super) fn lost(site: &Site<'_>) -> Option<LostRuns> {
@@ -63,12 +76,7 @@ pub(super) fn lost(site: &Site<'_>) -> Option<LostRuns> {
         if number == 0 {
             continue;
         }
-        let known = site.analysis.campaigns.iter().find(|campaign| campaign.name == course.campaign);
-        let link = Link {
-            href: known.map(|campaign| format!("c/{}/index.html#unmade", campaign.name)),
-            text: known.map_or(&course.campaign, |campaign| &campaign.title).clone(),
-        };
-        campaigns.push((link, number));
+        campaigns.push((link_to(site, &course.campaign, "#unmade"), number));
     }
     campaigns.sort_by_key(|(_, number)| std::cmp::Reverse(*number));
     let all: usize = campaigns.iter().map(|(_, number)| number).sum();
@@ -79,6 +87,31 @@ pub(super) fn lost(site: &Site<'_>) -> Option<LostRuns> {
         campaigns,
         more,
     })
+}
+
+/// The losses of all campaigns apart from lost runs. None without any.
+pub(super) fn losses(site: &Site<'_>) -> Option<Losses> {
+    let of_campaign = |course: &CampaignCourse| {
+        let link = |loss: &Loss| (link_to(site, &course.campaign, ""), loss.to_string());
+        course.losses.iter().map(link).collect::<Vec<_>>()
+    };
+    let mut named: Vec<(Link, String)> = site.analysis.courses.campaigns.iter().flat_map(of_campaign).collect();
+    let all = named.len();
+    named.truncate(MOST_NAMED);
+    (all > 0).then(|| Losses {
+        line: counted(all, "part of an archive is given up as lost", "parts of archives are given up as lost"),
+        named,
+        more: all.saturating_sub(MOST_NAMED),
+    })
+}
+
+/// Its page, where a campaign has one, from the front page.
+fn link_to(site: &Site<'_>, campaign: &str, anchor: &str) -> Link {
+    let known = site.analysis.campaigns.iter().find(|known| known.name == campaign);
+    Link {
+        href: known.map(|known| format!("c/{}/index.html{anchor}", known.name)),
+        text: known.map_or(campaign, |known| known.title.as_str()).to_owned(),
+    }
 }
 
 /// One page for each missing run.

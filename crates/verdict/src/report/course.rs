@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use sparkbench_model::{Finding, Instant, MissingRun};
+use sparkbench_model::{Finding, Instant, Loss, MissingRun};
 
 /// All of them.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -122,6 +122,9 @@ pub struct CampaignCourse {
     /// Planned runs that are not among the runs, in the order of the plan.
     #[serde(rename = "unmade")]
     pub missing_runs: Vec<MissingRun>,
+    /// What was given up as lost in its archive, apart from runs that are among these.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub losses: Vec<Loss>,
     /// GPU utilisation over time. Absent where no run has it.
     pub utilisation: Option<GridReport>,
 }
