@@ -64,7 +64,7 @@ const USUAL: &[Case] = &[
     ("compare-worse", &["compare", "results#native", "results#slow", "--resamples", "999"], 1),
     ("compare-undecided", &["compare", "results#native", "noisy", "--resamples", "999"], 6),
     ("compare-environment", &["compare", "results#nativ", "results#docker"], 2),
-    ("compare-several", &["compare", "results", "other"], 2),
+    ("compare-several", &["compare", "results", "chat"], 2),
     ("compare-itself", &["compare", "other", "other"], 2),
     ("compare-nothing-in-common", &["compare", "other", "chat"], 5),
     ("compare-history", &["compare", "nightly.csv", "--against", "history"], 0),

@@ -11,9 +11,9 @@ use super::Paper;
 use super::altered::Altered;
 use super::course::{Loss, MissingRun};
 use super::custom::CustomMetric;
+use super::factor::{AskedFactor, Factor};
 use super::facts::FactConflict;
 use super::node::MeasuredLink;
-use super::setting::{AskedFactor, Factor};
 
 /// A campaign's own words and promises.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::course::{Course, LooseStart};
-use super::setting::RunSettings;
+use super::factor::RunSettings;
 use super::time::Instant;
 use serde::Serialize;
 

@@ -1,50 +1,14 @@
 //! Settings: what somebody chose about a run and nobody measured. Declared once, with the names that files have for them.
 //!
-//! In:  a [`Run`].  Out: the declaration of each setting, its value in a run, and the factors of a campaign.
+//! In:  a [`Run`].  Out: the declaration of each setting, and its value in a run.
 //! Not here: which settings vary and what that means (see the crate `design`).
 //!
 //! A new setting is one row of [`SETTINGS`]. Columns, `--compare-by`, `--where` and the manual follow from it.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Serialize;
-
+use super::factor::SettingKind;
 use super::run::Run;
-
-/// What a setting is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SettingKind {
-    /// Something that may make a run faster or slower, and that one may ask about.
-    Treatment,
-    /// Part of the work: how many, how long, how often.
-    Load,
-}
-
-/// Who says a value. The first is trusted most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SettingOrigin {
-    /// A label of the user.
-    Label,
-    /// What the engine said of itself.
-    Engine,
-    /// The result file, or the command line that made it.
-    Result,
-    /// The name of a file or folder.
-    Path,
-}
-
-/// One value of a setting in one run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SettingValue {
-    pub value: String,
-    pub origin: SettingOrigin,
-}
-
-/// The settings of one run by name.
-pub type RunSettings = BTreeMap<String, SettingValue>;
 
 /// The declaration of one setting.
 pub struct Setting {
@@ -161,37 +125,6 @@ impl Setting {
     pub fn kind_of(name: &str) -> SettingKind {
         SETTINGS.iter().find(|setting| setting.name == name).map_or(SettingKind::Treatment, |setting| setting.kind)
     }
-}
-
-/// A setting with two levels or more in a campaign.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Factor {
-    /// Name of the setting.
-    pub name: String,
-    pub kind: SettingKind,
-    /// Numbers rising, words by name.
-    pub levels: Vec<String>,
-    /// Settings whose levels go together with these one to one: nobody can tell them apart in these data.
-    pub aliased_with: Vec<String>,
-}
-
-/// How the question of a campaign came about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Taken {
-    /// By the person, the labels or the campaign.
-    Asked,
-    /// The first treatment of the order.
-    Default,
-}
-
-/// The factor that is compared.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct AskedFactor {
-    pub factor: String,
-    pub taken: Taken,
-    /// Other treatments that could be asked about.
-    pub others: Vec<String>,
 }
 
 #[cfg(test)]

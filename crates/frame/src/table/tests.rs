@@ -3,7 +3,7 @@
 use super::super::testing::run;
 use super::*;
 use sparkbench_model::Status;
-use sparkbench_model::setting::{SettingOrigin, SettingValue};
+use sparkbench_model::{SettingOrigin, SettingValue};
 
 fn text(word: &str) -> Cell {
     Cell::Text(word.to_owned())
