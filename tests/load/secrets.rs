@@ -59,10 +59,15 @@ fn nothing_below(folder: &Path) {
 /// The variable's own name says nothing of a secret.
 const VARIABLES: &[(&str, &str)] = &[("FOR_THE_LAB", KEY)];
 
+/// A load that asks nothing before it, because the server would refuse to answer.
 fn load(folder: &Folder, url: &str, more: &[&str]) -> Ending {
+    folder.put("prompts.jsonl", "{\"prompt\": \"say something\"}\n".repeat(2));
+    ask(folder, url, &[&["--prompts", "prompts.jsonl", "--exact", "min-tokens"][..], more].concat())
+}
+
+fn ask(folder: &Folder, url: &str, more: &[&str]) -> Ending {
     let body = format!(r#"{{"api_key":"{MEMBER}","metadata":{{"auth":[{{"password":"{DEEP}"}}]}}}}"#);
-    let shared =
-        ["load", "--url", url, "--requests", "2", "--isl", "8", "--osl", "1", "--extra-body", &body, "--verbose"];
+    let shared = ["load", "--url", url, "--requests", "2", "--osl", "1", "--extra-body", &body, "--verbose"];
     run_in(folder.path(), &[&shared[..], more].concat(), VARIABLES)
 }
 
@@ -77,6 +82,9 @@ fn no_output_of_a_load_repeats_a_secret_that_the_server_repeats() {
         more.extend(["--html", "out/o.html"]);
     }
     std::fs::create_dir(folder.path().join("out")).unwrap();
+    let asked = ask(&folder, &url, &more).expect(4);
+    asked.complains(&["refused to answer", "***"]);
+    nothing_shown(&asked);
     let ending = load(&folder, &url, &more).expect(4);
     // It did repeat it: what is hidden is marked.
     assert!(ending.out.contains("***") || ending.err.contains("***"), "{}\n{}", ending.out, ending.err);

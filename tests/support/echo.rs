@@ -11,7 +11,7 @@ use std::net::{TcpListener, TcpStream};
 pub enum Echo {
     /// Status 401, and everything that was sent in its message.
     Refuses,
-    /// A stream of one piece, which holds everything that was sent.
+    /// A stream of one piece, which holds everything that was sent. What is not to be streamed is refused with the same.
     Answers,
 }
 
@@ -83,8 +83,13 @@ fn answer(echo: Echo, method: &str, path: &str, said: &str) -> (&'static str, &'
         return ("200 OK", "text/event-stream", format!("data: {piece}\n\ndata: {usage}\n\ndata: [DONE]\n\n"));
     }
     let message = format!("bad key, you sent {} that is {said} or {}", percent(said), hexadecimal(said));
-    // What is not there tells the same. A server that refuses to say that it is ready is not loaded.
-    let status = if method == "GET" { "404 Not Found" } else { "401 Unauthorized" };
+    // What is not there tells the same. A server that refuses to say that it is ready is not loaded, and one that answers nothing before the
+    // load but with another key is neither.
+    let status = match (method, echo) {
+        ("GET", _) => "404 Not Found",
+        (_, Echo::Answers) => "400 Bad Request",
+        (_, Echo::Refuses) => "401 Unauthorized",
+    };
     (status, json, serde_json::json!({ "error": { "message": message } }).to_string())
 }
 

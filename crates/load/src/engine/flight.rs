@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::answer::{Job, Taken};
 use super::pool::{Link, Stage};
-use super::unasked::{WatchedStream, came_before, is_answer};
+use super::unasked::{EarlyAnswer, came_before, is_answer};
 use super::{Ends, Engine};
 use crate::again::ResendWait;
 use crate::order::{Chunk, Order, Record, ResendCause, Status};
@@ -244,7 +244,7 @@ impl Engine {
         let record = self.conclude(job, &mut chunks, Status::Ok, None, ends);
         if let (true, Some(rule)) = (keep, early) {
             let until = self.unasked.until(rule, net::now());
-            self.unasked.watched = Some(WatchedStream { token, until, record });
+            self.unasked.watched = Some(EarlyAnswer { token, until, record });
         } else {
             ends.sink.ended(record);
         }

@@ -25,7 +25,7 @@ const NOT_ASKED_FOR: &str = "an answer came that nobody had asked for, and the t
 
 /// An early answer, whose record nobody has yet.
 #[derive(Debug)]
-pub(super) struct WatchedStream {
+pub(super) struct EarlyAnswer {
     pub(super) token: u64,
     pub(super) until: Ns,
     pub(super) record: Record,
@@ -36,7 +36,7 @@ pub(super) struct WatchedStream {
 pub(super) struct Unasked {
     /// Shortest time from the end of sending to the first token, early ones left out.
     quickest: Option<Ns>,
-    pub(super) watched: Option<WatchedStream>,
+    pub(super) watched: Option<EarlyAnswer>,
     /// At least one came.
     pub(super) seen: bool,
 }
@@ -156,7 +156,7 @@ mod tests {
         // A server that answers in three milliseconds may answer in none.
         assert!(!unasked.early(rule, &answer(true, 0, MS / 100)));
         assert!(!unasked.early(rule, &Record { reused: true, ..Record::default() }), "no token came");
-        let watched = Some(WatchedStream { token: 1, until: 9, record: Record::default() });
+        let watched = Some(EarlyAnswer { token: 1, until: 9, record: Record::default() });
         let mut unasked = Unasked { quickest: Some(50 * MS), watched, seen: false };
         assert!(!unasked.early(rule, &answer(true, 0, MS)), "one at a time is watched");
         assert_eq!(unasked.until(rule, MS), 201 * MS);
