@@ -76,6 +76,12 @@ impl<'a> Stratum<'_, 'a> {
         let factors = of_strata(campaign).filter(|factor| !is_load(factor));
         (self.model, factors.map(place).collect())
     }
+
+    /// Where it lies without some factors, with which alone it says the same work.
+    pub(crate) fn key_without(&self, campaign: &Campaign, left_out: impl Fn(&Factor) -> bool) -> Key<'a> {
+        let factors = of_strata(campaign).filter(|factor| !left_out(factor));
+        (self.model, factors.map(|factor| (0, self.level(&factor.name).unwrap_or_default())).collect())
+    }
 }
 
 /// Factors that part strata: all but what is compared and what changes with it.

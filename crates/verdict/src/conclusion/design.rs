@@ -5,6 +5,7 @@
 //!
 //! Most people measure once. What they get is their figures in order, with the number of runs, and no claim that a difference is proven.
 
+mod combination;
 mod prefill_decode;
 mod scaling;
 #[cfg(test)]

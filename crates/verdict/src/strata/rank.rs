@@ -61,6 +61,11 @@ impl Measure {
         value.filter(|value| value.is_finite() && *value > 0.0)
     }
 
+    /// Whether a figure is better than another.
+    pub(crate) fn is_better(&self, own: f64, other: f64) -> bool {
+        if self.direction == Direction::LowerIsBetter { own < other } else { own > other }
+    }
+
     /// How good a figure is beside another: 0.5 is half as good.
     fn share(&self, own: f64, best: f64) -> f64 {
         if self.direction == Direction::LowerIsBetter { best / own } else { own / best }
@@ -168,7 +173,7 @@ mod tests {
 
     #[test]
     fn the_best_comes_first_and_runs_of_one_launch_count_once() {
-        let mut runs = vec![
+        let mut runs = [
             run_of("a", "w", "fp8", &[("decode_tok_s", 50.0)]),
             run_of("b", "w", "fp8", &[("decode_tok_s", 70.0)]),
             run_of("c", "w", "bf16", &[("decode_tok_s", 30.0)]),

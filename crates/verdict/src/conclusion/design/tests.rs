@@ -109,6 +109,36 @@ fn two_files_of_single_runs_are_told_with_both_figures_and_no_proof() {
 }
 
 #[test]
+fn of_several_treatments_the_best_combination_is_told_and_which_matters_most() {
+    let run = |engine: &str, quantisation: &str, decode: f64| {
+        let id = format!("{engine}-{quantisation}");
+        set(
+            run_of(&id, quantisation, engine, &[("decode_tok_s", decode)]),
+            &[("engine", engine), ("quantisation", quantisation)],
+        )
+    };
+    let runs =
+        [run("sglang", "bf16", 30.0), run("vllm", "bf16", 33.0), run("sglang", "fp8", 60.0), run("vllm", "fp8", 55.0)];
+    let factors = vec![factor("engine", &["sglang", "vllm"], &[]), factor("quantisation", &["bf16", "fp8"], &[])];
+    let mut campaign = campaign(factors, Some("engine"));
+    campaign.asked.as_mut().unwrap().others = vec!["quantisation".into()];
+    assert_eq!(
+        lead(&campaign, &runs),
+        [
+            "The best of 4 combinations is sglang, fp8: 60 tok/s decode rate, in one run each.",
+            // Precision: 2.00 and 1.67, so 1.83. Engine: 1.10 and 1.09.
+            "Quantisation matters most: its best level is 1.83 times as fast as its worst on average, against 1.10 for engine.",
+        ]
+    );
+    // Whoever asks about one factor is answered about it.
+    campaign.asked.as_mut().unwrap().taken = sparkbench_model::Taken::Asked;
+    assert_eq!(
+        lead(&campaign, &runs)[0],
+        "vllm is 1.10 times as fast as sglang, in one run each: 33 against 30 tok/s decode rate."
+    );
+}
+
+#[test]
 fn repeats_are_answered_by_their_verdicts_and_a_ranking_only_where_all_is_shown() {
     let run =
         |id: &str, arm: &str, decode: f64| set(run_of(id, "w", arm, &[("decode_tok_s", decode)]), &[("engine", arm)]);

@@ -5,6 +5,7 @@
 
 use super::super::headline::tells;
 use super::DesignAnswer;
+use super::combination;
 use super::words::{self, place, ranking, surroundings};
 use crate::Settings;
 use crate::case::Case;
@@ -73,6 +74,14 @@ pub(super) fn answer<'a>(
     further.retain(|held| asked.can_be_said(held));
     let first = lead.first()?;
     let overall = asked.overall(&strata, first);
+    let measure = |stratum: &Stratum<'_, 'a>| {
+        let alone = stratum.part() == Part::Decode || stratum.number("concurrency") == Some(1.0);
+        let names = if alone { &OF_ONE[..] } else { &OF_ALL[..] };
+        asked.held(stratum, names).filter(|held| !held.has_repeats()).map(|held| held.measure)
+    };
+    // Output is what people ask for first.
+    let written: Vec<&Stratum<'_, 'a>> = strata.iter().filter(|s| s.part() != Part::Prefill).copied().collect();
+    let combined = combination::sentences(case, &written, measure, settings);
     let mut said = DesignAnswer {
         lead: lead.iter().map(|held| asked.sentence(held)).collect(),
         further: further.iter().map(|held| asked.sentence(held)).collect(),
@@ -82,6 +91,10 @@ pub(super) fn answer<'a>(
         said.lead.extend(overall)
     } else {
         said.further.extend(overall)
+    }
+    if let Some(combined) = combined {
+        let own = std::mem::replace(&mut said.lead, combined.into());
+        said.further.splice(0..0, own);
     }
     if let (Some(first), Some(behind)) = (said.lead.first_mut(), asked.behind(all)) {
         first.caveats.push(behind);
@@ -208,7 +221,7 @@ impl<'a> Asked<'_, 'a> {
         }
         if let [low, high] = lead.as_mut_slice()
             && low.arms.first().map(|arm| arm.arm) != high.arms.first().map(|arm| arm.arm)
-            && let Some(from) = self.from_when(&found, high)
+            && let Some(from) = self.since_when(&found, high)
             && let Some((level, _)) = found.last()
         {
             high.at = format!(" {}", place(found.axis, level));
@@ -223,7 +236,7 @@ impl<'a> Asked<'_, 'a> {
     }
 
     /// The least load from which on the arm that is best at the end is always the best. Absent where that is the last load alone.
-    fn from_when(&self, found: &Series<'_, '_, 'a>, high: &Held<'_, '_, 'a>) -> Option<f64> {
+    fn since_when(&self, found: &Series<'_, '_, 'a>, high: &Held<'_, '_, 'a>) -> Option<f64> {
         let winner = high.arms.first()?.arm;
         let wins = |stratum: &Stratum<'_, 'a>| {
             ranked(stratum, &high.measure, self.confidence).first().is_some_and(|arm| arm.arm == winner)

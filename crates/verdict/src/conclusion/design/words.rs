@@ -53,11 +53,13 @@ pub(super) fn load(axis: &str, level: f64) -> String {
 
 /// An arm by its name, or with the name of its setting where the level alone says nothing.
 pub(super) fn arm(name: &str, campaign: &Campaign) -> String {
-    let bare = name.parse::<f64>().is_ok() || BARE.contains(&name.to_lowercase().as_str());
-    match campaign.asked.as_ref().filter(|_| bare) {
-        Some(asked) => format!("{} {name}", Setting::label_of(&asked.factor)),
-        None => name.to_owned(),
-    }
+    campaign.asked.as_ref().map_or_else(|| name.to_owned(), |asked| spelled(name, &asked.factor))
+}
+
+/// A level, with the name of its setting where it says nothing alone.
+pub(super) fn spelled(level: &str, setting: &str) -> String {
+    let bare = level.parse::<f64>().is_ok() || BARE.contains(&level.to_lowercase().as_str());
+    if bare { format!("{} {level}", Setting::label_of(setting)) } else { level.to_owned() }
 }
 
 /// Part of the work that varies elsewhere in the campaign, beside the load: " with 1024 tokens in and 128 out", " of model".
