@@ -157,6 +157,26 @@ fn a_file_in_a_second_folder_is_counted_once_and_named() {
     assert!(intake.warnings.iter().any(|line| line == said), "{:?}", intake.warnings);
 }
 
+/// Issue 32, case 08: the aggregate of a sweep repeats its points.
+#[test]
+fn a_point_of_a_sweep_that_lies_in_its_own_folder_is_counted_once_and_there() {
+    let folder = Folder::new("joins-sweep");
+    let point = "Metric,avg,min,max,p50\r\nRequest Latency (ms),410.50,1.00,700.00,400.00\r\n\r\nMetric,Value\r\nRequest Count,195.00\r\n\
+                 Benchmark Duration (sec),20.02\r\nOutput Token Throughput (tokens/sec),180.50\r\n";
+    folder.put("in/concurrency_4/profile_export_aiperf.csv", point);
+    let aggregate = "in/sweep_aggregate/profile_export_aiperf_sweep.csv";
+    folder.put(aggregate, fixture("aiperf-sweep/profile_export_aiperf_sweep.csv"));
+    let intake = read(&folder);
+    let mut paths: Vec<&str> = intake.runs.iter().map(|run| run.source.path.as_str()).collect();
+    paths.sort_unstable();
+    assert_eq!(paths, ["in/concurrency_4/profile_export_aiperf.csv", aggregate], "the second point has no folder");
+    let reason = intake.inputs.iter().find(|input| input.path == aggregate).unwrap().reason.clone().unwrap();
+    assert!(
+        reason.contains("a copy of a run that is read from 'in/concurrency_4/profile_export_aiperf.csv'"),
+        "{reason}"
+    );
+}
+
 #[test]
 fn a_sheet_of_settings_is_joined_to_no_run_of_another_model() {
     let folder = Folder::new("joins-sheet");

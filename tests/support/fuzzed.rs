@@ -92,6 +92,7 @@ pub static FAMILIES: &[Family] = &[
             ("aiperf-server-metrics", "server_metrics_export.csv"),
             ("llama-bench", "bench.sql"),
             ("vllm-multi-turn-workbook", "statistics.xlsx"),
+            ("aiperf-sweep", "profile_export_aiperf_sweep.csv"),
         ],
     },
     Family { name: "servers", members: &[("log", "server.log")] },

@@ -19,24 +19,30 @@ const SHOWN: usize = 5;
 /// Files named in a line on several. The rest is counted.
 const NAMED: usize = 3;
 
-/// One line for all inputs that were left out for one kind of reason, for a terminal. Twenty thousand unknown files have one cause.
+/// A line for each input that was left out, and one line for many of one kind of reason: twenty thousand unknown files have one cause.
 pub fn left_out(inputs: &[Input]) -> Vec<String> {
-    let mut kinds: Vec<(String, &str, Vec<&str>)> = Vec::new();
+    let mut kinds: Vec<Vec<(&str, &str)>> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for input in inputs.iter().filter(|input| input.skipped) {
         let why = input.reason.as_deref().unwrap_or("left out");
-        let kind = kind_of(why);
-        let place = *places.entry(kind.clone()).or_insert(kinds.len());
+        let place = *places.entry(kind_of(why)).or_insert(kinds.len());
         match kinds.get_mut(place) {
-            Some((.., paths)) => paths.push(&input.path),
-            None => kinds.push((kind, why, vec![&input.path])),
+            Some(files) => files.push((&input.path, why)),
+            None => kinds.push(vec![(&input.path, why)]),
         }
     }
-    let line = |(_, why, paths): (String, &str, Vec<&str>)| match paths.as_slice() {
-        [path] => format!("{path}: {why}"),
-        _ => format!("{} are left out for one kind of reason. Of the first: {why}", several(&paths)),
-    };
-    kinds.into_iter().map(line).collect()
+    kinds.iter().flat_map(|files| lines_of(files, "are left out for one kind of reason. Of the first")).collect()
+}
+
+/// What is said of files of one kind: of each file, or of the first of many.
+fn lines_of(files: &[(&str, &str)], many: &str) -> Vec<String> {
+    match files {
+        [(_, first), ..] if files.len() > NAMED => {
+            let paths: Vec<&str> = files.iter().map(|(path, _)| *path).collect();
+            vec![format!("{} {many}: {first}", several(&paths))]
+        }
+        _ => files.iter().map(|(path, why)| format!("{path}: {why}")).collect(),
+    }
 }
 
 /// `3 files (a, b, c)`, or the first ones of more.
@@ -226,25 +232,25 @@ impl FileReport {
                 ));
             }
         }
-        lines.extend(self.by_kind(|entry| entry.warned.as_deref()).into_iter().map(|(what, paths)| {
-            match paths.as_slice() {
-                [path] => format!("{path}: {what}"),
-                _ => format!("{}: the first {what}", several(&paths)),
-            }
-        }));
+        let warned = self.by_kind(|entry| entry.warned.as_deref());
+        lines.extend(warned.iter().flat_map(|files| lines_of(files, "have one fault. The first")));
         let unjoined = self.by_kind(|entry| entry.not_joined.as_deref().filter(|_| !entry.look));
-        lines.extend(unjoined.into_iter().map(|(why, paths)| match paths.as_slice() {
-            [path] => format!("{path} was read and joined to no run: {why}"),
-            _ => format!("{} were read and joined to no run: {why}", several(&paths)),
+        lines.extend(unjoined.iter().filter_map(|files| match files.as_slice() {
+            [] => None,
+            [(path, why)] => Some(format!("{path} was read and joined to no run: {why}")),
+            [(_, why), ..] => {
+                let paths: Vec<&str> = files.iter().map(|(path, _)| *path).collect();
+                Some(format!("{} were read and joined to no run: {why}", several(&paths)))
+            }
         }));
         lines
     }
 
-    /// What is said of files, with the files, where it differs only in figures and names.
-    fn by_kind<'e>(&'e self, said: impl Fn(&'e Entry) -> Option<&'e str>) -> Vec<(&'e str, Vec<&'e str>)> {
-        let mut kinds: BTreeMap<String, (&str, Vec<&str>)> = BTreeMap::new();
+    /// Files with what is said of them, together where it differs only in figures and names.
+    fn by_kind<'e>(&'e self, said: impl Fn(&'e Entry) -> Option<&'e str>) -> Vec<Vec<(&'e str, &'e str)>> {
+        let mut kinds: BTreeMap<String, Vec<(&str, &str)>> = BTreeMap::new();
         for (entry, what) in self.entries.iter().filter_map(|entry| Some((entry, said(entry)?))) {
-            kinds.entry(kind_of(what)).or_insert_with(|| (what, Vec::new())).1.push(&entry.path);
+            kinds.entry(kind_of(what)).or_default().push((&entry.path, what));
         }
         kinds.into_values().collect()
     }
@@ -381,12 +387,8 @@ mod tests {
             "{lines:?}"
         );
         assert!(lines[0].ends_with("no known format has the keys of 'f00000.json': it starts with 'x'"), "{lines:?}");
-        let two =
-            left_out(&[input("a", "a row is left out where: line 4"), input("b", "a row is left out where: line 51")]);
-        assert_eq!(
-            two,
-            ["2 files (a, b) are left out for one kind of reason. Of the first: a row is left out where: line 4"]
-        );
+        let two = left_out(&[input("a", "a row is left out, line 4"), input("b", "a row is left out, line 51")]);
+        assert_eq!(two, ["a: a row is left out, line 4", "b: a row is left out, line 51"]);
         assert_eq!(left_out(&[unknown("a"), input("b", "cut")]).len(), 2);
         assert_eq!(left_out(&[unknown("a")]), ["a: no known format has the keys of 'a': it starts with 'x'"]);
     }

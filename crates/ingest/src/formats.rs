@@ -51,6 +51,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &crate::vllm::Sidecar,
     // Tables of benchmarks, then telemetry. Its last takes any JSON in which enough keys are those of a GPU.
     &crate::aiperf::Csv,
+    &crate::aiperf::Sweep,
     &crate::llama::LlamaBenchyCsv,
     &crate::guidellm::GuideLlmCsv,
     &crate::prometheus::Prometheus,

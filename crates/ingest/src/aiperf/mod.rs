@@ -12,6 +12,7 @@ mod gpus;
 mod records;
 mod server;
 mod summary;
+mod sweep;
 mod tables;
 mod timeslices;
 
@@ -24,6 +25,7 @@ pub(super) use genai_raw::GenaiPerfRaw;
 pub(super) use records::Records;
 pub(super) use server::Server;
 pub(super) use summary::Summary;
+pub(super) use sweep::Sweep;
 pub(super) use tables::Csv;
 pub(super) use timeslices::Timeslices;
 

@@ -32,7 +32,7 @@ pub(super) fn copies(drafts: &mut Vec<Draft>, found: &Discovery, report: &mut Fi
     let rank = |place: usize, draft: &Draft| {
         let partial = &draft.partial;
         let figures = partial.readings.len() + partial.series.len() + partial.extras.len();
-        let console = matches!(partial.join_role, JoinRole::Trace | JoinRole::WholeFolder) || is_printed(partial);
+        let console = partial.join_role == JoinRole::WholeFolder || is_printed(partial);
         (console, partial.join_role == JoinRole::Alone, usize::MAX - figures, draft.main, place)
     };
     let mut order: Vec<_> = drafts.iter().enumerate().map(|(place, draft)| (rank(place, draft), place)).collect();
@@ -129,7 +129,13 @@ fn is_copy<'a>(one: &Draft, other: &Draft, path: impl Fn(usize) -> &'a str) -> b
     let is_beside =
         ours.rsplit_once('/').map(|(folder, _)| folder) == theirs.rsplit_once('/').map(|(folder, _)| folder);
     let another_form = forms[0] != forms[1] && is_beside;
-    another_form || figures_agree(a, b) || (one.main != other.main && is_one_name(ours, theirs))
+    another_form || is_strong(a) || figures_agree(a, b) || (one.main != other.main && is_one_name(ours, theirs))
+}
+
+/// Whether the mark itself holds figures that agree by chance in no two runs. Counts of requests and tokens were chosen.
+fn is_strong(partial: &PartialRun) -> bool {
+    let is_figure = |part: &&str| part.contains('.') && part.parse::<f64>().is_ok();
+    partial.fingerprint.as_ref().is_some_and(|mark| mark.split('|').filter(is_figure).count() >= MANY_FIGURES)
 }
 
 /// A console prints fewer digits than a file holds. Its figures are in lines and not in fields.

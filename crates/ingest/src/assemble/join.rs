@@ -182,9 +182,11 @@ fn companions(
     let mains: Vec<usize> = drafts.iter().map(|run| run.main).collect();
     let names = Names::of(mains.iter().map(|main| path(*main)));
     let own = |number: usize| -> Option<Vec<usize>> {
-        let (_, runs) = names.points_to(path(number))?;
-        let runs: Vec<usize> = runs.iter().copied().filter(|at| mains.get(*at) != Some(&number)).collect();
-        (!runs.is_empty()).then_some(runs)
+        let others = |runs: &[usize]| -> Vec<usize> {
+            runs.iter().copied().filter(|at| mains.get(*at) != Some(&number)).collect()
+        };
+        let pointed = names.points_to(path(number)).map(|(_, runs)| others(runs)).filter(|runs| !runs.is_empty());
+        pointed.or_else(|| Some(others(&names.begun_by(path(number)))).filter(|runs| !runs.is_empty()))
     };
     let mut count: BTreeMap<(&str, Option<&'static str>, Option<Vec<usize>>), usize> = BTreeMap::new();
     for (number, partial) in beside.iter().filter(|(_, partial)| partial.server != Some(ServerState::NeverUp)) {
