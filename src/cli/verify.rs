@@ -114,10 +114,9 @@ fn remedy(path: &Path, verified: &Verified) -> String {
             verified.flaws.iter().any(|flaw| flaw.path == JOURNAL_FILE && flaw.remedy == Remedy::Restore)
         };
         let needs = |verified: &Verified| {
-            has(verified, remedy)
-                && !has(verified, Remedy::Copy)
-                && !has(verified, Remedy::Replace)
-                && !(remedy == Remedy::Resume && journal(verified))
+            let first = [Remedy::Copy, Remedy::Replace].iter().any(|other| has(verified, *other));
+            let is_lost = remedy == Remedy::Resume && journal(verified);
+            has(verified, remedy) && !first && !is_lost
         };
         archives.iter().find(|(_, verified)| needs(verified)).map(|(place, _)| place)
     };

@@ -75,7 +75,8 @@ fn a_link_in_a_folder_is_passed_over_and_a_pipe_cannot_be_read() {
 fn whatever_stands_in_the_place_of_a_record_of_an_archive_cannot_be_read() {
     use nix::{sys::stat::Mode, unistd::mkfifo};
     use std::os::unix::fs::symlink;
-    let things: [(&str, &str, fn(&std::path::Path)); 4] = [
+    type Thing = (&'static str, &'static str, fn(&std::path::Path));
+    let things: [Thing; 4] = [
         ("pipe", "it is a pipe, not a file", |place| mkfifo(place, Mode::S_IRWXU).unwrap()),
         ("folder", "it is a folder, not a file", |place| std::fs::create_dir(place).unwrap()),
         ("link", "it is a link, not a file", |place| symlink("kept.csv", place).unwrap()),

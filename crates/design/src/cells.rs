@@ -229,6 +229,9 @@ fn models(table: &Table, treatment: Option<&str>, parted: &Parted, originals: &[
     originals.iter().enumerate().map(label).collect()
 }
 
+/// The levels of the first of some strata, and in which factors others differ from it.
+type Sharing<'s, 'l> = (&'s Vec<&'l str>, Vec<bool>);
+
 /// The workload of each run's stratum: the label that its source gives, with the levels behind it that part strata of one label.
 fn workloads(table: &Table, parted: &Parted, models: &[String], originals: &[Labels]) -> Vec<String> {
     let stratum = |row: usize| -> Vec<&str> {
@@ -240,7 +243,7 @@ fn workloads(table: &Table, parted: &Parted, models: &[String], originals: &[Lab
         label_of.entry((model, stratum(row))).or_insert(&labels.workload);
     }
     // Of strata that share a label and a model: the first of them, and in which factors others differ from it.
-    let mut sharing: BTreeMap<(&str, &str), (&Vec<&str>, Vec<bool>)> = BTreeMap::new();
+    let mut sharing: BTreeMap<(&str, &str), Sharing<'_, '_>> = BTreeMap::new();
     for ((model, levels), label) in &label_of {
         let (first, varied) =
             sharing.entry((model, label)).or_insert_with(|| (levels, vec![false; parted.strata.len()]));

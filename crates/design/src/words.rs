@@ -40,10 +40,14 @@ const PART: usize = 4;
 /// A run and its path below the folder of its campaign, with `/`.
 pub type Placed<'r, 'p> = (&'r mut Run, &'p str);
 
+/// A setting and the parts of a path whose words are its levels.
+type Scope = (&'static str, fn(&str) -> Vec<&str>);
+
+const SCOPES: [Scope; 2] = [("folder", folders), ("file", file)];
+
 /// Adds `folder` and `file` to the settings of runs whose names hold words of their own.
 pub fn words(runs: &mut [Placed<'_, '_>]) {
-    let scopes: [(&str, fn(&str) -> Vec<&str>); 2] = [("folder", folders), ("file", file)];
-    for (scope, parts) in scopes {
+    for (scope, parts) in SCOPES {
         let mut all: Vec<Vec<String>> = runs.iter().map(|(run, path)| own_words(run, parts(path))).collect();
         without_numbers(&mut all, &|row| runs.get(row).map(|(run, _)| &run.settings));
         let common: BTreeSet<String> = all

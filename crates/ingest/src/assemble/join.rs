@@ -167,6 +167,9 @@ struct Stray {
     why: Option<String>,
 }
 
+/// What names that are told apart by nothing have in common.
+type LikeName<'a> = (&'a str, Option<&'static str>, Option<Vec<usize>>);
+
 /// Gives files about a whole folder to the runs in it. Returns those that belong to no run and have no figure of a run.
 fn companions(
     beside: Vec<(usize, PartialRun)>,
@@ -188,7 +191,7 @@ fn companions(
         let pointed = names.points_to(path(number)).map(|(_, runs)| others(runs)).filter(|runs| !runs.is_empty());
         pointed.or_else(|| Some(others(&names.begun_by(path(number)))).filter(|runs| !runs.is_empty()))
     };
-    let mut count: BTreeMap<(&str, Option<&'static str>, Option<Vec<usize>>), usize> = BTreeMap::new();
+    let mut count: BTreeMap<LikeName<'_>, usize> = BTreeMap::new();
     for (number, partial) in beside.iter().filter(|(_, partial)| partial.server != Some(ServerState::NeverUp)) {
         *count.entry((folder(*number), rule_of(partial), own(*number))).or_default() += 1;
     }
