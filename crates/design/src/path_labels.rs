@@ -176,11 +176,6 @@ pub fn of_model(id: &str) -> Option<String> {
     if id.len() > LONGEST { None } else { quantisation(&plain(id)) }
 }
 
-/// The environment that the name of a folder says.
-pub fn of_folder(name: &str) -> Option<String> {
-    if name.len() > LONGEST { None } else { environment(&plain(name)) }
-}
-
 /// An engine as it is spelled here, whatever its case and separators. Another name unchanged.
 pub fn spelled(engine: &str) -> String {
     self::engine(&plain(engine)).unwrap_or_else(|| engine.to_owned())

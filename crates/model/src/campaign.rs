@@ -30,7 +30,7 @@ pub struct Campaign {
     pub study: Option<Paper>,
     /// Machine label, a key of the machine facts.
     pub machine: Option<String>,
-    /// Label that distinguishes the arms where it is not the environment: one of [`Campaign::LABELS`]. The runs then carry its value as
+    /// Label that distinguishes the arms where it is not the environment: the name of a setting. The runs then carry its value as
     /// their environment, and their own environment among their settings.
     pub compare_by: Option<String>,
     /// Whether its runs say themselves what a cell is: an archive of ours.
@@ -104,18 +104,6 @@ pub struct Campaign {
 }
 
 impl Campaign {
-    /// Labels that may distinguish arms in place of the environment.
-    pub const LABELS: &[&str] = &[
-        "engine",
-        "model",
-        "quantisation",
-        "tool",
-        "engine_version",
-        "kv_dtype",
-        "parallel",
-        "prefix_cache",
-        "speculative",
-    ];
     /// Model label of a campaign whose arms are models.
     pub const EVERY_MODEL: &str = "every model";
     /// Model label of a suite that names none.

@@ -23,8 +23,6 @@ pub enum SettingKind {
 pub enum SettingOrigin {
     /// A label of the user.
     Label,
-    /// What the engine said of itself.
-    Engine,
     /// The result file, or the command line that made it.
     Result,
     /// The name of a file or folder.

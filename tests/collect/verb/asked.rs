@@ -34,8 +34,11 @@ fn every_argument_arrives_as_it_was_written_in_every_environment() {
     let mut collector = Collector::start(folder.path(), &archive, &[]);
     until("every run has been looked at and has ended", || {
         let held = |path: &Path| !path.file_name().is_some_and(|name| name.to_string_lossy().contains("-docker-"));
-        // The arguments are looked at before the first sample.
-        let seen = in_flight(&archive).filter(|path| held(path) && path.join("telemetry.csv").exists());
+        // The arguments are looked at before the first sample. The header stands there before the program starts.
+        let sampled = |path: &Path| {
+            std::fs::read_to_string(path.join("telemetry.csv")).is_ok_and(|text| text.lines().count() > 1)
+        };
+        let seen = in_flight(&archive).filter(|path| held(path) && sampled(path));
         if let Some(go) = seen.map(|path| path.join("work/go")).filter(|go| !go.exists()) {
             // A run that failed by itself is told below.
             let _ = std::fs::write(go, "");
