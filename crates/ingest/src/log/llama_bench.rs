@@ -42,6 +42,10 @@ pub(super) static LLAMA_BENCH: TextKind = TextKind {
         "build:",
         "compute capability",
         "CUDA devices (Total",
+        ": Found ",
+        "# ",
+        "==",
+        "**",
     ],
     start: || Box::<Table>::default(),
 };
@@ -120,7 +124,7 @@ fn heading(line: &str) -> Option<String> {
     let line = line.trim();
     let text = line.trim_matches(|c: char| matches!(c, '#' | '=' | '*' | '-' | ' '));
     let marked =
-        line.starts_with('#') || ["==", "**", "--"].iter().any(|sign| line.starts_with(sign) && line.ends_with(sign));
+        line.starts_with('#') || ["==", "**"].iter().any(|sign| line.starts_with(sign) && line.ends_with(sign));
     let words = text.chars().any(char::is_alphabetic) && !text.contains('|') && text.chars().count() <= HEADING;
     (marked && words).then(|| text.to_owned())
 }
