@@ -68,6 +68,10 @@ fn behind_links(path: &Path) -> io::Result<PathBuf> {
     if let Ok(behind) = fs::canonicalize(path) {
         return Ok(behind);
     }
+    // What a shell opened has no name behind its link: `/dev/fd/63` leads to `pipe:[4026]`, and opens all the same.
+    if fs::metadata(path).is_ok() {
+        return Ok(path.to_owned());
+    }
     let mut path = path.to_owned();
     for _ in 0..=MOST {
         let Ok(to) = fs::read_link(&path) else { return Ok(path) };
