@@ -66,6 +66,7 @@ impl Talk {
     }
 
     /// Whether nothing but errors is wanted.
+    #[cfg(feature = "analyse")]
     pub(crate) const fn is_quiet(&self) -> bool {
         self.quiet
     }
