@@ -375,9 +375,11 @@ fn a_server_that_dies_under_the_load_is_counted_and_not_waited_for() {
     assert_eq!(ending.code, Some(4), "{}", ending.err);
     let summary: Value = serde_json::from_str(&ending.out).unwrap();
     let count = |key: &str| summary[key].as_u64().unwrap();
-    assert_eq!(count("completed") + count("failed"), 200, "{summary:#}");
+    // Those under way broke off, the next ones found nobody, and the load ended before it had tried all.
+    let sent = count("completed") + count("failed");
+    assert!((4..=200).contains(&sent) && count("planned") == 200, "{summary:#}");
     assert_eq!(summary["valid"], false);
-    // Those under way broke off, and the others found nobody.
+    assert!(sent == 200 || summary["invalid_because"].to_string().contains("in a row"), "{summary:#}");
     let errors = summary["errors"].as_object().unwrap();
     assert_eq!(errors.values().filter_map(Value::as_u64).sum::<u64>(), count("failed"), "{errors:?}");
     assert!(errors.keys().all(|word| ["stream-broken", "connect"].contains(&word.as_str())), "{errors:?}");

@@ -194,7 +194,8 @@ fn one_server_from_its_first_question_to_its_death() {
     });
     assert_eq!(ending.code, Some(4), "{}", ending.err);
     let (completed, failed) = (number(&killed, "/completed"), number(&killed, "/failed"));
-    assert!(completed + failed == 200.0 && failed > 0.0, "{killed:#}");
+    // The load may end before it has tried all: nobody is there any more.
+    assert!(completed + failed <= 200.0 && failed > 0.0, "{killed:#}");
     assert_eq!(killed["valid"], false, "{killed:#}");
 }
 
