@@ -33,7 +33,7 @@ fn limits(num: &[f64], den: &[f64], t: impl Fn(f64) -> f64) -> Option<(f64, f64)
         return Some((rho, rho));
     }
     let r2 = rho * rho;
-    let df = (vn + r2 * vd).powi(2) / (vn * vn / (num.n - 1.0) + r2 * r2 * vd * vd / (den.n - 1.0));
+    let df = df((vn, num.n), (r2 * vd, den.n));
     if !df.is_finite() {
         // The numerator is exactly 0 without spread: its ratio is 0 whatever the denominator.
         return (r2 == 0.0).then_some((0.0, 0.0));
@@ -48,6 +48,35 @@ fn limits(num: &[f64], den: &[f64], t: impl Fn(f64) -> f64) -> Option<(f64, f64)
     let root = (g * r2 + h * lead).sqrt();
     let limits = ((rho - root) / lead, (rho + root) / lead);
     (limits.0.is_finite() && limits.1.is_finite()).then_some(limits)
+}
+
+/// Satterthwaite's degrees of freedom of a sum of two squared standard errors.
+fn df((x, n): (f64, f64), (y, m): (f64, f64)) -> f64 {
+    (x + y).powi(2) / (x * x / (n - 1.0) + y * y / (m - 1.0))
+}
+
+/// Larger p of the two one-sided tests of mean(num) / mean(den) against `low` and `high`. It is below alpha exactly where the interval of
+/// the ratio at 1 - 2 alpha lies between the two. Absent as [`ratio_interval`].
+pub fn equivalence_p(num: &[f64], den: &[f64], (low, high): (f64, f64)) -> Option<f64> {
+    let (num, den) = (Arm::of(num)?, Arm::of(den)?);
+    if den.mean == 0.0 {
+        return None;
+    }
+    let rho = num.mean / den.mean;
+    let (vn, vd) = (num.v() / (den.mean * den.mean), den.v() / (den.mean * den.mean));
+    if vn == 0.0 && vd == 0.0 {
+        return Some(if low < rho && rho < high { 0.0 } else { 1.0 });
+    }
+    let df = df((vn, num.n), (rho * rho * vd, den.n));
+    let t = |bound: f64| (rho - bound) / (vn + bound * bound * vd).sqrt();
+    let p = dist::t_sf(t(low), df).max(dist::t_sf(-t(high), df));
+    p.is_finite().then_some(p)
+}
+
+/// The same for the overhead of B over A and a margin in per cent on both sides. Absent as [`overhead_pct`].
+pub fn overhead_equivalence_p(a: &[f64], b: &[f64], direction: Direction, margin_pct: f64) -> Option<f64> {
+    let (num, den) = sides(a, b, direction)?;
+    equivalence_p(num, den, (1.0 - margin_pct / 100.0, 1.0 + margin_pct / 100.0))
 }
 
 /// The same as overhead per cent of B over A. A rate has A as its numerator. Absent also when a mean is not positive.

@@ -9,7 +9,7 @@
 //! program runs by default. By halves of time (the first half against the second): the design of a campaign that runs one arm after the
 //! other. A difference by halves where there is none by turns is an effect of time, and would have been taken for the environment.
 //!
-//! Halves are judged without the family and without the drift allowance, because both only make false alarms rarer.
+//! Halves are judged without the family, which only makes false alarms rarer.
 
 use super::Settings;
 use super::grammar::{self, VerdictInputs};
@@ -113,9 +113,10 @@ fn judged(
         (None, Some(test)) => (Some(stats::mean(b) - stats::mean(a)), Some((test.diff_lo, test.diff_hi))),
         (None, None) => (None, None),
     };
+    let inner_level = 2.0 * settings.confidence - 1.0;
     let equivalent = margin
-        .and_then(|margin| stats::tost::tost(a, b, margin, settings.confidence))
-        .is_some_and(|found| found.equivalent);
+        .and_then(|margin| stats::fieller::overhead_equivalence_p(a, b, way, margin))
+        .is_some_and(|p| p < settings.alpha());
     let grounds = VerdictInputs {
         baseline: String::new(),
         candidate: String::new(),
@@ -129,9 +130,9 @@ fn judged(
         family: 1,
         alpha: 1.0 - settings.confidence,
         margin,
-        equivalent_at_margin: equivalent,
-        equivalent_less_drift: equivalent,
-        drift: 0.0,
+        equivalent,
+        inner: interval,
+        inner_level,
     };
     grammar::decide(&grounds).kind
 }

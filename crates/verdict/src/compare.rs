@@ -4,8 +4,10 @@
 //! Not here: adjustment for the family and the choice of words (see `judge` and `grammar`).
 
 use super::Settings;
+use super::effect::EffectEstimate;
+use super::method::Layout;
 use super::report::{
-    Adjusted, Comparison, Effect, FReport, Group, Interval, NamedInterval, OrderReport, PermutationReport, Stability,
+    Adjusted, Comparison, Effect, FReport, Group, Interval, NamedInterval, OrderReport, PairRow, PermutationReport, Scope, Stability,
     TReport, TostReport, UReport, Verdict, VerdictKind, WReport, WithoutFlagged,
 };
 use sparkbench_model::{Direction, Metric};
@@ -22,8 +24,10 @@ pub(crate) struct Pair<'a> {
     pub b: &'a Group,
     /// Order of the runs of these two arms.
     pub order: &'a OrderReport,
-    /// Pairs of values (baseline, candidate) in order, where the design has them.
-    pub pairs: Option<&'a [(f64, f64)]>,
+    /// How the runs lie in time, which decides the method.
+    pub layout: &'a Layout,
+    /// Pairs of runs in order, where the design has them.
+    pub pairs: Option<&'a [PairRow]>,
     /// Margin, per cent.
     pub margin_pct: f64,
     /// Whether the metric is primary.
@@ -52,12 +56,15 @@ pub(crate) fn measure(pair: &Pair<'_>, settings: &Settings) -> Comparison {
     let per_cent = pair.metric.ratio_scale;
     let fieller = stats::fieller::overhead_pct(a, b, direction, confidence);
     let bca = bca(pair, direction, settings);
-    let headline = headline_interval(pair, fieller, bca.as_ref());
     let welch = stats::student::welch(a, b, confidence);
-    let tost = per_cent.then(|| stats::tost::tost(a, b, pair.margin_pct, confidence)).flatten();
     let means = pair.a.mean.zip(pair.b.mean);
-    let overhead = means.and_then(|(a, b)| stats::overhead::overhead_pct(a, b, direction));
-    let change = |ci: &NamedInterval| stats::overhead::change_interval((ci.low, ci.high), direction);
+    let effect = EffectEstimate::of(pair.layout.clone(), direction, &settings.job(key(pair, "studentised")));
+    let ends = effect.interval(confidence);
+    let headline = ends.filter(|_| per_cent);
+    let overhead = effect.size().filter(|_| per_cent);
+    let change = overhead.and_then(|overhead| stats::overhead::change_pct(overhead, direction));
+    let inner = effect.interval(1.0 - 2.0 * (1.0 - confidence)).filter(|_| per_cent);
+    let equivalence = effect.equivalence_p(pair.margin_pct);
     Comparison {
         campaign: pair.a.campaign.clone(),
         model: pair.a.model.clone(),
@@ -76,17 +83,22 @@ pub(crate) fn measure(pair: &Pair<'_>, settings: &Settings) -> Comparison {
         mean_baseline: pair.a.mean,
         mean_candidate: pair.b.mean,
         difference: means.map(|(a, b)| b - a),
-        difference_ci: welch.as_ref().map(|w| Interval::new(w.diff_lo, w.diff_hi)),
+        difference_ci: match ends {
+            // Without a per cent the method of the design is that of the difference itself.
+            Some((low, high)) if !per_cent => Some(Interval::new(low, high)),
+            _ => welch.as_ref().map(|w| Interval::new(w.diff_lo, w.diff_hi)),
+        },
         overhead_pct: overhead,
-        change_pct: overhead.and_then(|overhead| stats::overhead::change_pct(overhead, direction)),
-        change_ci: headline.as_ref().and_then(change).map(|(low, high)| Interval::new(low, high)),
-        ratio: means.filter(|(a, b)| per_cent && *a > 0.0 && *b > 0.0).map(|(a, b)| b / a),
+        change_pct: change,
+        change_ci: headline
+            .and_then(|ends| stats::overhead::change_interval(ends, direction))
+            .map(|(low, high)| Interval::new(low, high)),
+        ratio: change.map(|change| 1.0 + change / 100.0),
         loss_pct: means
             .filter(|(a, _)| per_cent && pair.metric.direction == Direction::HigherIsBetter && *a > 0.0)
             .map(|(a, b)| 100.0 * (a - b) / a),
-        overhead_ci: headline,
-        overhead_ci90: stats::fieller::overhead_pct(a, b, direction, 1.0 - 2.0 * (1.0 - confidence))
-            .map(|(low, high)| Interval::new(low, high)),
+        overhead_ci: headline.map(|(low, high)| NamedInterval { method: effect.method().to_owned(), low, high }),
+        overhead_ci90: inner.map(|(low, high)| Interval::new(low, high)),
         fieller_overhead_pct: fieller.map(|(low, high)| Interval::new(low, high)),
         bootstrap_flags: bca.as_ref().map(|l| l.flags.iter().map(|f| (*f).to_owned()).collect()).unwrap_or_default(),
         bootstrap_overhead_pct: bca.map(|l| NamedInterval { method: l.method.to_owned(), low: l.lo, high: l.hi }),
@@ -107,29 +119,37 @@ pub(crate) fn measure(pair: &Pair<'_>, settings: &Settings) -> Comparison {
             high: Some(g.hi),
         }),
         cliffs_delta: stats::effect::cliff_delta(a, b),
-        tost: tost.map(|t| TostReport {
+        tost: equivalence.map(|p| TostReport {
             margin_pct: pair.margin_pct,
-            p: t.p,
-            equivalent: t.equivalent,
-            smallest_margin_pct: stats::tost::smallest_margin_pct(a, b, confidence),
-            // Known when the drift is.
-            smallest_margin_with_drift_pct: None,
+            p,
+            equivalent: p < settings.alpha(),
+            p_holm: None,
+            smallest_margin_pct: effect.smallest_margin_pct(confidence),
         }),
         power_at_10pct: per_cent.then(|| stats::power::power_at_pct(a, b, 10.0, confidence)).flatten(),
         mde_pct: per_cent.then(|| stats::power::mde_pct(a, b, stats::power::TARGET_POWER, confidence)).flatten(),
         runs_needed: per_cent
             .then(|| stats::power::n_per_arm_for_pct(a, b, 10.0, stats::power::TARGET_POWER, confidence))
             .flatten(),
-        runs_to_decide: None,
+        promise: None,
+        p: effect.p(),
+        test: effect.test(),
         p_adjusted: Adjusted::default(),
-        drift_allowance_pct: 0.0,
+        interval_of_verdict: None,
+        counted_with: None,
+        scope: Scope::Load,
+        loads: Vec::new(),
+        interaction: None,
+        design: pair.layout.design,
         order: pair.order.kind.clone(),
-        without_flagged: without_flagged(pair, direction, confidence),
+        without_flagged: without_flagged(pair, direction, settings),
         stability: Vec::<Stability>::new(),
         stability_panel: None,
         pairs: None,
         shift: None,
         sequential: None,
+        effect: Some(effect),
+        is_answer: false,
         verdict: Verdict {
             kind: VerdictKind::Inconclusive,
             said: String::new(),
@@ -153,23 +173,8 @@ fn bca(pair: &Pair<'_>, direction: stats::Direction, settings: &Settings) -> Opt
     Some(all.bca)
 }
 
-/// Statistics contract 4.6: Fieller when either arm has fewer than 20 runs, where bootstrap limits are too short. Else BCa.
-/// Without a per cent the Welch interval of the difference is used, in the unit of the metric.
-fn headline_interval(
-    pair: &Pair<'_>,
-    fieller: Option<(f64, f64)>,
-    bca: Option<&bootstrap::Limits>,
-) -> Option<NamedInterval> {
-    let small = pair.a.n.min(pair.b.n) < bootstrap::SMALL_N;
-    if small {
-        fieller.map(|(low, high)| NamedInterval { method: "fieller".to_owned(), low, high })
-    } else {
-        bca.map(|l| NamedInterval { method: l.method.to_owned(), low: l.lo, high: l.hi })
-    }
-}
-
 fn differences(pair: &Pair<'_>) -> Option<Vec<f64>> {
-    Some(pair.pairs?.iter().map(|(a, b)| b - a).collect())
+    Some(pair.pairs?.iter().map(|row| row.difference).collect())
 }
 
 fn paired_t(pair: &Pair<'_>, confidence: f64) -> Option<TReport> {
@@ -196,15 +201,19 @@ pub(crate) fn kept(group: &Group) -> Vec<f64> {
     group.run_ids.iter().zip(&group.values).filter(|(id, _)| !out.contains(&id.as_str())).map(|(_, v)| *v).collect()
 }
 
-fn without_flagged(pair: &Pair<'_>, direction: stats::Direction, confidence: f64) -> Option<WithoutFlagged> {
-    let left_out: Vec<String> = flagged(pair.a).into_iter().chain(flagged(pair.b)).map(str::to_owned).collect();
+fn without_flagged(pair: &Pair<'_>, direction: stats::Direction, settings: &Settings) -> Option<WithoutFlagged> {
+    let left_out: Vec<&str> = flagged(pair.a).into_iter().chain(flagged(pair.b)).collect();
     if left_out.is_empty() {
         return None;
     }
-    let (a, b) = (kept(pair.a), kept(pair.b));
-    let interval = stats::fieller::overhead_pct(&a, &b, direction, confidence);
-    let overhead_pct = (!a.is_empty() && !b.is_empty())
-        .then(|| stats::overhead::overhead_pct(stats::mean(&a), stats::mean(&b), direction))
-        .flatten();
-    Some(WithoutFlagged { left_out, overhead_pct, low: interval.map(|i| i.0), high: interval.map(|i| i.1) })
+    let layout = pair.layout.without(&left_out);
+    let effect = EffectEstimate::of(layout, direction, &settings.job(key(pair, "studentised_without_flagged")));
+    let interval = effect.interval(settings.confidence).filter(|_| pair.metric.ratio_scale);
+    Some(WithoutFlagged {
+        left_out: left_out.into_iter().map(str::to_owned).collect(),
+        overhead_pct: effect.size().filter(|_| pair.metric.ratio_scale),
+        low: interval.map(|i| i.0),
+        high: interval.map(|i| i.1),
+        effect,
+    })
 }

@@ -1,4 +1,4 @@
-//! The last step of a comparison: allowance for drift, verdict, caveats, and the verdict under other choices.
+//! The last step of a comparison: verdict, caveats, what would decide it, and the verdict under other choices.
 //!
 //! In:  a comparison with its adjusted p and its obstacles.  Out: the same with its verdict.
 //! Not here: the rules (see `grammar`).
@@ -8,33 +8,24 @@ use super::grammar::{self, Decision, Incomparability, VerdictInputs, said};
 use super::group::{FEW_REQUESTS, REQUESTS_FOR_P99};
 use super::memory::Round;
 use super::number::{fixed, significant};
-use super::report::{Comparison, Group, SequentialReport, Verdict, VerdictKind};
-use super::{CV_LIMIT_PCT, Settings, order, sequential, stability};
+use super::method::Design;
+use super::report::{Comparison, Group, IntervalOfVerdict, SequentialReport, Verdict, VerdictKind};
+use super::{CV_LIMIT_PCT, Settings, promise, sequential, stability};
 use sparkbench_model::{Direction, Metric};
-use sparkbench_stats::{self as stats, bootstrap};
+use sparkbench_stats::bootstrap;
 
 /// Drift, verdict, caveats, stability: the last step of one comparison.
 pub(super) fn finish(
     mut c: Comparison,
-    mut obstacles: Vec<Incomparability>,
+    obstacles: Vec<Incomparability>,
     groups: &[Group],
     round: &Round<'_>,
 ) -> Comparison {
     let settings = round.settings;
     let Some(metric) = Metric::find(&c.metric) else { return c };
     let (a, b) = (c.arm(&c.baseline, groups).cloned(), c.arm(&c.candidate, groups).cloned());
-    let (drift, drifting) = match (&a, &b) {
-        (Some(a), Some(b)) => order::drift_allowance(&c.order, a, b, metric.ratio_scale),
-        _ => (0.0, None),
-    };
-    c.drift_allowance_pct = if metric.ratio_scale { drift } else { 0.0 };
-    if let Some(tost) = &mut c.tost {
-        tost.smallest_margin_with_drift_pct = tost.smallest_margin_pct.map(|margin| margin + c.drift_allowance_pct);
-    }
-    let size = if metric.ratio_scale { c.overhead_pct } else { c.difference };
     let margin = c.tost.as_ref().map(|t| t.margin_pct);
-    obstacles.extend(grammar::drifts(&c.order, drift, size, margin, drifting.as_deref()));
-    let grounds = grounds(&c, &metric, obstacles, drift, (&a, &b), settings);
+    let grounds = grounds(&c, &metric, obstacles, settings);
     let decision = match &c.sequential {
         // Of a campaign that looks at its figures the looks decide: the same rules, at the level of each look.
         Some(looks) if grounds.obstacles.is_empty() => by_looks(&c, looks, &metric),
@@ -46,7 +37,7 @@ pub(super) fn finish(
             reasons.push(code.to_owned());
         }
     }
-    if c.order == "unknown" {
+    if c.design == Design::Unknown {
         reasons.push("O0".to_owned());
     }
     let because = grounds.obstacles.iter().map(|o| o.because.clone()).collect();
@@ -59,29 +50,21 @@ pub(super) fn finish(
         if c.sequential.is_some() {
             caveats.push(sequential::CAVEAT.to_owned());
         }
-        caveats.extend(self::caveats(&c, drift, drifting.as_deref(), (&a, &b)));
+        caveats.extend(self::caveats(&c, (&a, &b)));
         if !second_session(&c, groups) {
             caveats.push("one session".to_owned());
         }
         // What the pairing saw of settings and definitions.
         caveats.append(&mut c.verdict.caveats);
     }
-    if decision.kind == VerdictKind::Inconclusive
-        && c.sequential.is_none()
-        && let (Some(a), Some(b), Some(margin)) = (&a, &b, margin)
-    {
-        let interval = grounds.interval.zip(grounds.size);
-        c.runs_to_decide = interval.and_then(|(interval, size)| {
-            stats::power::runs_to_settle((&a.values, &b.values), margin, size, interval, settings.confidence)
-        });
+    c.interval_of_verdict = interval_of_verdict(decision.kind, &grounds, settings);
+    if decision.kind == VerdictKind::Inconclusive && c.sequential.is_none() && c.is_answer {
+        c.promise = promise::of(&c, settings);
     }
     let said_by_looks = decision.statement.clone();
     let mut text = decision.statement;
-    if let Some(runs) = c.runs_to_decide {
-        text.push_str(&format!(
-            "; about {runs} interleaved runs per arm would decide at the {}% margin",
-            significant(margin.unwrap_or(0.0), 3)
-        ));
+    if let Some(promise) = &c.promise {
+        text.push_str(&format!("; {}", promise::text(promise, c.design)));
     }
     for caveat in &caveats {
         text.push_str("; ");
@@ -119,22 +102,17 @@ fn grounds(
     c: &Comparison,
     metric: &Metric,
     obstacles: Vec<Incomparability>,
-    drift: f64,
-    arms: Arms<'_>,
     settings: &Settings,
 ) -> VerdictInputs {
-    let margin = c.tost.as_ref().map(|t| t.margin_pct);
-    let equivalent_at = |margin: f64| match arms {
-        (Some(a), Some(b)) if margin > 0.0 => {
-            stats::tost::tost(&a.values, &b.values, margin, settings.confidence).is_some_and(|t| t.equivalent)
-        }
-        _ => false,
-    };
+    let tost = c.tost.as_ref();
     let interval = if metric.ratio_scale {
         c.overhead_ci.as_ref().map(|i| (i.low, i.high))
     } else {
         c.difference_ci.map(|i| (i.low, i.high))
     };
+    // Among several, sameness is shown at the level at which this one had to show it.
+    let inner_level = tost.and_then(|t| Some((t.p, t.p_holm?))).filter(|(p, holm)| *p > 0.0 && holm > p);
+    let inner_level = 1.0 - 2.0 * settings.alpha() * inner_level.map_or(1.0, |(p, holm)| p / holm);
     VerdictInputs {
         baseline: c.baseline.clone(),
         candidate: c.candidate.clone(),
@@ -145,45 +123,44 @@ fn grounds(
         size: if metric.ratio_scale { c.overhead_pct } else { c.difference },
         interval,
         p: c.p_adjusted.holm,
-        test: "Welch".to_owned(),
+        test: c.test.to_owned(),
         family: c.p_adjusted.family_size,
         alpha: settings.alpha(),
-        margin,
-        equivalent_at_margin: margin.is_some_and(equivalent_at),
-        equivalent_less_drift: margin.is_some_and(|m| equivalent_at(m - drift)),
-        drift,
+        margin: tost.map(|t| t.margin_pct),
+        equivalent: tost.and_then(|t| t.p_holm).is_some_and(|p| p < settings.alpha()),
+        inner: c.effect.as_ref().and_then(|effect| effect.interval(inner_level)),
+        inner_level,
     }
 }
 
+/// The interval that decided, or that left it open.
+fn interval_of_verdict(kind: VerdictKind, grounds: &VerdictInputs, settings: &Settings) -> Option<IntervalOfVerdict> {
+    let (level, ends) = match kind {
+        VerdictKind::NotComparable => return None,
+        VerdictKind::Equivalent => (grounds.inner_level, grounds.inner),
+        _ => (settings.confidence, grounds.interval),
+    };
+    ends.map(|(low, high)| IntervalOfVerdict { level, low, high })
+}
+
 /// Caveats in the order of the contract, each when it applies.
-fn caveats(c: &Comparison, drift: f64, drifting: Option<&str>, arms: Arms<'_>) -> Vec<String> {
+fn caveats(c: &Comparison, arms: Arms<'_>) -> Vec<String> {
     let mut said = Vec::new();
-    match c.order.as_str() {
-        "blocked" => said.push("arms were run one after the other".to_owned()),
-        "mixed" => said.push("arms were not interleaved".to_owned()),
-        "unknown" => said.push("the order of the runs is not known".to_owned()),
-        _ => {}
-    }
-    if drift > 0.0 {
-        let unit = if c.tost.is_some() || c.overhead_pct.is_some() { "%".to_owned() } else { format!(" {}", c.unit) };
-        let size = if c.overhead_pct.is_some() { c.overhead_pct } else { c.difference };
-        let larger = if size.is_some_and(|size| drift > size.abs()) { ", more than the difference" } else { "" };
-        said.push(format!("drift of {}{unit} in {}{larger}", fixed(drift, 1), drifting.unwrap_or("an arm")));
+    match c.design {
+        Design::OneAfterTheOther => {
+            said.push("the arms ran one after the other, which costs four times the runs".to_owned())
+        }
+        Design::Mixed => said.push("the arms took turns in part only, which costs more runs".to_owned()),
+        Design::Unknown => said.push("the order of the runs is not known".to_owned()),
+        Design::InBlocks | Design::Interleaved => {}
     }
     let (a, b) = (c.n_baseline, c.n_candidate);
     if a.min(b) < bootstrap::SMALL_N {
         let n = if a == b { format!("n = {a}") } else { format!("n = {a} and {b}") };
         said.push(format!("{n}, below {}", bootstrap::SMALL_N));
     }
-    if let (Some(f), Some(bca)) = (c.fieller_overhead_pct, &c.bootstrap_overhead_pct)
-        && f.excludes(0.0) != (bca.low > 0.0 || bca.high < 0.0)
-    {
-        said.push("BCa and Fieller disagree on 0".to_owned());
-    }
-    if let (Some(welch), Some(permutation)) = (&c.welch_t, &c.permutation)
-        && (welch.p < 0.05) != (permutation.p < 0.05)
-    {
-        said.push("Welch and permutation disagree at 0.05".to_owned());
+    if c.brown_forsythe.as_ref().is_some_and(|test| test.p < 0.05) && a != b && c.design != Design::InBlocks {
+        said.push("unequal spread and unequal numbers of runs: differences are found too often (variance-differs)".to_owned());
     }
     let mut flagged = 0;
     for group in [arms.0, arms.1].into_iter().flatten() {

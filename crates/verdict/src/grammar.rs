@@ -38,12 +38,12 @@ pub struct VerdictInputs {
     pub alpha: f64,
     /// Margin, per cent. Absent where no per cent exists.
     pub margin: Option<f64>,
-    /// Whether equivalence is shown at `margin`.
-    pub equivalent_at_margin: bool,
-    /// Whether it is shown at `margin` less the drift allowance. False when nothing is left of the margin.
-    pub equivalent_less_drift: bool,
-    /// Drift allowance, in `unit`.
-    pub drift: f64,
+    /// Whether sameness is shown at `margin`.
+    pub equivalent: bool,
+    /// Interval that shows it, in `unit`.
+    pub inner: Option<(f64, f64)>,
+    /// Its confidence, 0 to 1.
+    pub inner_level: f64,
 }
 
 /// One reason why two arms cannot be compared.
@@ -68,27 +68,6 @@ pub(crate) struct Decision {
     pub within_margin: bool,
 }
 
-/// Rule 1 on drift applies to runs that did not take turns. They are not judged where time alone moved as much as the difference and the
-/// margin.
-pub(crate) fn drifts(
-    order: &str,
-    drift: f64,
-    size: Option<f64>,
-    margin: Option<f64>,
-    drifting: Option<&str>,
-) -> Option<Incomparability> {
-    let apart = matches!(order, "blocked" | "mixed") && drift > 0.0;
-    (apart && drift >= size?.abs().max(margin?)).then(|| Incomparability {
-        code: "D1".to_owned(),
-        trap: None,
-        because: format!(
-            "the runs were not interleaved and {} drifts by {}%, more than the difference and the margin (D1)",
-            drifting.unwrap_or("an arm"),
-            fixed(drift, 1)
-        ),
-    })
-}
-
 /// Applies the rules in order.
 pub(crate) fn decide(grounds: &VerdictInputs) -> Decision {
     if !grounds.obstacles.is_empty() {
@@ -96,26 +75,27 @@ pub(crate) fn decide(grounds: &VerdictInputs) -> Decision {
     }
     if let (Some(size), Some((low, high)), Some(p)) = (grounds.size, grounds.interval, grounds.p) {
         let excludes_zero = low > 0.0 || high < 0.0;
-        if p < grounds.alpha && excludes_zero && size.abs() > grounds.drift {
+        if p < grounds.alpha && excludes_zero {
             let kind = word(grounds.direction, size);
             return Decision {
                 kind,
                 statement: different(grounds, kind, size, low, high, p),
-                within_margin: grounds.equivalent_at_margin,
+                within_margin: grounds.equivalent,
             };
         }
     }
-    if grounds.equivalent_less_drift
-        && let (Some(size), Some((low, high)), Some(margin)) = (grounds.size, grounds.interval, grounds.margin)
+    if grounds.equivalent
+        && let (Some(size), Some((low, high)), Some(margin)) = (grounds.size, grounds.inner, grounds.margin)
     {
         let (size, low, high) = changed(grounds, size, low, high);
         let places = decimals(low, high);
         let statement = format!(
-            "{} and {} are equivalent within {}% ({}% [{}, {}])",
+            "{} and {} are equivalent within {}% ({}%, {}% interval [{}, {}])",
             grounds.baseline,
             grounds.candidate,
-            super::number::significant(margin, 3),
+            significant(margin, 3),
             fixed(size, places),
+            significant(100.0 * grounds.inner_level, 3),
             fixed(low, places),
             fixed(high, places)
         );
@@ -178,7 +158,7 @@ fn no_difference(grounds: &VerdictInputs) -> String {
     let bound = match grounds.interval {
         Some((low, high)) => {
             let (_, low, high) = changed(grounds, 0.0, low, high);
-            let most = low.abs().max(high.abs()) + grounds.drift;
+            let most = low.abs().max(high.abs());
             let places = decimals(low, high);
             // What the steps of a sentence would print as none at all is not none.
             let hidden = most < 0.5 * 10f64.powi(-i32::try_from(places).unwrap_or(0));
@@ -208,9 +188,9 @@ mod tests {
             family: 6,
             alpha: 0.05,
             margin: Some(2.0),
-            equivalent_at_margin: false,
-            equivalent_less_drift: false,
-            drift: 0.0,
+            equivalent: false,
+            inner: None,
+            inner_level: 0.9,
         }
     }
 
@@ -249,39 +229,17 @@ mod tests {
     }
 
     #[test]
-    fn drift_larger_than_the_difference_forbids_it() {
-        let drifting = VerdictInputs { drift: 12.4, ..grounds() };
-        let decision = decide(&drifting);
-        assert_eq!(decision.kind, VerdictKind::Inconclusive);
-        assert_eq!(
-            decision.statement,
-            "no difference shown between native and container; it could be as large as 27.0%"
-        );
-    }
-
-    #[test]
     fn equivalence_is_claimed_only_when_shown() {
         let same = VerdictInputs {
             size: Some(0.1),
-            interval: Some((-0.3, 0.5)),
+            interval: Some((-0.4, 0.6)),
             p: Some(0.6),
-            equivalent_at_margin: true,
-            equivalent_less_drift: true,
+            equivalent: true,
+            inner: Some((-0.3, 0.5)),
             ..grounds()
         };
-        assert_eq!(decide(&same).statement, "native and container are equivalent within 2% (0.1% [-0.3, 0.5])");
-        assert_eq!(decide(&VerdictInputs { equivalent_less_drift: false, ..same }).kind, VerdictKind::Inconclusive);
-    }
-
-    #[test]
-    fn drift_as_large_as_difference_and_margin_forbids_what_did_not_take_turns() {
-        let code = |order, size, margin| drifts(order, 1.29, Some(size), Some(margin), None).map(|found| found.code);
-        assert_eq!(code("blocked", 0.33, 1.0).as_deref(), Some("D1"));
-        assert_eq!(code("mixed", -1.29, 1.29).as_deref(), Some("D1"));
-        for (order, size, margin) in [("blocked", 0.33, 2.0), ("blocked", -1.5, 1.0), ("interleaved", 0.33, 1.0)] {
-            assert_eq!(code(order, size, margin), None, "{order}, {size}, {margin}");
-        }
-        assert!(drifts("blocked", 0.0, Some(0.0), Some(0.0), None).is_none(), "no drift forbids nothing");
+        assert_eq!(decide(&same).statement, "native and container are equivalent within 2% (0.1%, 90% interval [-0.3, 0.5])");
+        assert_eq!(decide(&VerdictInputs { equivalent: false, ..same }).kind, VerdictKind::Inconclusive);
     }
 
     #[test]

@@ -14,16 +14,19 @@ use super::calibration;
 use super::case::Case;
 use super::cost;
 use super::course;
+use super::distinct::distinct;
+use super::family::{self, Family};
+use super::grammar::Incomparability;
 use super::layout::lay_out;
 use super::memory::{Memory, Round};
 use super::physics;
 use super::reference;
 use super::report::{
-    Across, Analysis, Asked, CampaignReport, Comparison, FactsReport, Group, LocalTable, SCHEMA, SettingsReport, Tool,
+    Across, Analysis, Asked, CampaignReport, Comparison, Comparisons, FactsReport, Group, LocalTable, SCHEMA, SettingsReport, Tool,
 };
 use super::trap;
 use super::{
-    CellValues, Settings, Study, across, conclusion, family, finish, history, measured, next, pairing, pool,
+    CellValues, Settings, Study, across, all_loads, conclusion, finish, history, measured, next, pairing, pool,
     replication, sequential,
 };
 use sparkbench_model::{Facts, Metric, Run};
@@ -116,7 +119,7 @@ fn without_campaigns(study: &Study, groups: &[Group], round: &Round<'_>) -> Anal
             .map(|run| run::report(run, groups, run::altered_of(run, &study.campaigns)))
             .collect(),
         groups: Vec::new(),
-        comparisons: Vec::new(),
+        comparisons: Comparisons::default(),
         traps: Vec::new(),
         physics: Vec::new(),
         costs: Vec::new(),
@@ -137,23 +140,40 @@ fn without_campaigns(study: &Study, groups: &[Group], round: &Round<'_>) -> Anal
 fn add_campaign(analysis: &mut Analysis, case: &Case<'_>, groups: &[Group], round: &Round<'_>) {
     let derived = case.derived();
     let traps = trap::look(case);
-    let mut comparisons = pairing::compare_all(case, groups, derived, &traps, round);
-    family::adjust(&mut comparisons);
-    sequential::attach(&mut comparisons, case, groups);
-    let mut comparisons: Vec<Comparison> = comparisons
-        .into_par_iter()
-        .with_max_len(1)
-        .map(|(c, obstacles)| finish::finish(c, obstacles, groups, round))
-        .collect();
-    sort(&mut comparisons);
+    let mut rows = pairing::compare_all(case, groups, derived, &traps, round);
+    all_loads::count_once(case, &mut rows);
+    let (mut answers, means) = split(all_loads::compare_all(case, &rows, round));
+    // Where there is one load, it is the answer.
+    let alone = answers.is_empty();
+    let is_one_load = distinct(rows.iter().map(|(c, _)| (c.model.as_str(), c.workload.as_str()))).len() == 1;
+    rows.iter_mut().for_each(|(c, _)| c.is_answer = alone && c.primary && c.counted_with.is_none());
+    answers.iter_mut().for_each(|(c, _)| c.is_answer = c.counted_with.is_none());
+    family::adjust(&mut rows, if is_one_load { Family::AllArms } else { Family::EachArm });
+    family::adjust(&mut answers, Family::AllArms);
+    sequential::attach(&mut rows, case, groups);
+    sequential::attach(&mut answers, case, &means);
+    let finish = |rows: Vec<(Comparison, Vec<Incomparability>)>, groups: &[Group]| -> Vec<Comparison> {
+        let each = rows.into_par_iter().with_max_len(1);
+        let mut done: Vec<Comparison> = each.map(|(c, obstacles)| finish::finish(c, obstacles, groups, round)).collect();
+        sort(&mut done);
+        done
+    };
+    let comparisons = Comparisons { all_loads: finish(answers, &means), loads: finish(rows, groups) };
     let pooled = pool::pool(case, derived, round);
     let report = campaign::report(case, groups, &comparisons, pooled, &traps, derived, round.settings);
     analysis.calibration.extend(calibration::of(&report, groups, round));
     analysis.campaigns.push(report);
-    analysis.comparisons.extend(comparisons);
+    analysis.comparisons.all_loads.extend(comparisons.all_loads);
+    analysis.comparisons.extend(comparisons.loads);
     analysis.traps.extend(traps);
     analysis.physics.extend(physics::report(case, round.settings));
     analysis.costs.extend(cost::report(case, round.settings));
+}
+
+/// Rows apart from the groups that they rest on.
+fn split(rows: Vec<(Comparison, [Group; 2])>) -> (Vec<(Comparison, Vec<Incomparability>)>, Vec<Group>) {
+    let (rows, groups): (Vec<Comparison>, Vec<[Group; 2]>) = rows.into_iter().unzip();
+    (rows.into_iter().map(|c| (c, Vec::new())).collect(), groups.into_iter().flatten().collect())
 }
 
 /// What takes all campaigns: cells side by side, answers and next steps, costs of machines.
@@ -179,7 +199,7 @@ fn add_across(analysis: &mut Analysis, study: &Study, cases: &[Case<'_>], groups
         }
     }
     conclusion::answer::give(analysis);
-    next::give(analysis);
+    next::give(analysis, settings);
     analysis.best_batches = cost::best_batches(&analysis.costs, &study.facts.limits);
     analysis.machines = cost::machine_against_machine(&analysis.costs, settings);
     analysis.references = reference::beside(&study.facts, &analysis.costs);

@@ -180,14 +180,14 @@ impl Round<'_> {
 
     /// Like [`compare::measure`].
     pub(super) fn measure(&self, pair: &Pair<'_>) -> Comparison {
-        let Pair { metric, a, b, order, pairs, margin_pct, primary, derived_from } = pair;
+        let Pair { metric, a, b, order, layout, pairs, margin_pct, primary, derived_from } = pair;
         let reads = |marker: &mut Marker| {
-            marker.text(&metric.name).number(*margin_pct).json(&(primary, derived_from, order));
+            marker.text(&metric.name).number(*margin_pct).json(&(primary, derived_from, order, layout));
             for arm in [a, b] {
                 marker.json(arm).numbers(arm.values.iter().copied());
             }
             marker.count(u64::from(pairs.is_some()));
-            marker.numbers(pairs.unwrap_or_default().iter().flat_map(|(a, b)| [*a, *b]));
+            marker.numbers(pairs.unwrap_or_default().iter().flat_map(|row| [row.baseline, row.candidate]));
         };
         self.kept(&self.memory.comparisons, reads, || compare::measure(pair, self.settings))
     }

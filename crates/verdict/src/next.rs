@@ -5,10 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use super::Study;
+use super::{Settings, Study};
 use super::columns;
-use super::grammar::said;
 use super::number::{capital, count, list};
+use super::promise;
 use super::report::{Analysis, CampaignReport, Comparison, Sentence, Severity, TrapReport, TrapStatus, VerdictKind};
 use super::trap::{self, model_mismatch};
 use sparkbench_model::{AskedFactor, Campaign, Direction, Factor, Metric, Run, Setting, SettingKind, Taken};
@@ -26,8 +26,8 @@ const NO_STEP: &str = columns::PRODUCT;
 const NAMES_THE_MODEL: &str = model_mismatch::ID;
 
 /// Gives every campaign its next steps.
-pub(crate) fn give(analysis: &mut Analysis) {
-    let steps: Vec<Vec<Sentence>> = analysis.campaigns.iter().map(|campaign| steps(analysis, campaign)).collect();
+pub(crate) fn give(analysis: &mut Analysis, settings: &Settings) {
+    let steps: Vec<Vec<Sentence>> = analysis.campaigns.iter().map(|campaign| steps(analysis, campaign, settings)).collect();
     for (campaign, steps) in analysis.campaigns.iter_mut().zip(steps) {
         campaign.next = steps;
     }
@@ -35,7 +35,7 @@ pub(crate) fn give(analysis: &mut Analysis) {
 
 /// What spoils the answer comes first, then what makes it less sure, then the runs that would decide it: more runs of the same kind would
 /// repeat the fault. A finding that few runs or machines cause by themselves is a step only where nothing else is.
-fn steps(analysis: &Analysis, campaign: &CampaignReport) -> Vec<Sentence> {
+fn steps(analysis: &Analysis, campaign: &CampaignReport, settings: &Settings) -> Vec<Sentence> {
     let fired: Vec<&TrapReport> = analysis
         .traps
         .iter()
@@ -53,11 +53,11 @@ fn steps(analysis: &Analysis, campaign: &CampaignReport) -> Vec<Sentence> {
     errors.sort_by_key(|t| t.id != NAMES_THE_MODEL);
     special.sort_by_key(|t| t.severity);
     general.sort_by_key(|t| t.severity);
-    let own = analysis.comparisons.iter().filter(|c| c.campaign == campaign.name && c.primary);
+    let answers: Vec<&Comparison> = analysis.comparisons.answers(&campaign.name).collect();
     let mut steps: Vec<Sentence> = Vec::new();
     remedies(&mut steps, &errors, MOST_STEPS / 2);
     remedies(&mut steps, &special, MOST_STEPS - 1);
-    steps.extend(more_runs(&own.collect::<Vec<_>>()));
+    steps.extend(more_runs(&answers, settings));
     if steps.is_empty() {
         remedies(&mut steps, &general, 1);
     }
@@ -79,24 +79,23 @@ fn remedies(steps: &mut Vec<Sentence>, findings: &[&TrapReport], most: usize) {
     }
 }
 
-/// "Measure 311 more runs per arm, taking turns. They should decide all 35 undecided comparisons. 38 more would be enough for half of them."
-fn more_runs(own: &[&Comparison]) -> Option<Sentence> {
-    let open: Vec<&Comparison> = own.iter().filter(|c| c.verdict.kind == VerdictKind::Inconclusive).copied().collect();
-    let mut named: Vec<(u64, String)> = open.iter().filter_map(|c| said::more_of(c).zip(said::more_runs(c))).collect();
-    named.sort_unstable();
-    let (most, runs) = named.last()?;
-    let half = named.get((named.len() - 1) / 2).map(|(half, _)| *half).filter(|half| half < most && named.len() > 3);
-    let half = half.map_or_else(String::new, |half| format!(" {half} more would be enough for half of them."));
-    let what = match (named.len(), open.len()) {
-        (1, 1) => "the undecided comparison".to_owned(),
-        (some, all) if some == all => format!("all {all} undecided comparisons"),
-        (some, all) => format!("{some} of {}", count(all, "undecided comparison")),
+/// "Measure 8 more blocks (3 h), taking turns. With probability 0.8 they decide all 3 open answers."
+fn more_runs(answers: &[&Comparison], settings: &Settings) -> Option<Sentence> {
+    let is_open = |c: &&&Comparison| c.verdict.kind == VerdictKind::Inconclusive && c.sequential.is_none();
+    let open: Vec<&Comparison> = answers.iter().filter(is_open).copied().collect();
+    let first = open.first()?;
+    let found = promise::of_all(&open, settings)?;
+    let (they, what) = match open.len() {
+        1 => ("it decides", "the open answer".to_owned()),
+        all => ("they decide", format!("all {all} open answers")),
     };
-    Some(Sentence {
-        text: format!("Measure {runs}, taking turns. They should decide {what}.{half}"),
-        caveats: Vec::new(),
-        because: Vec::new(),
-    })
+    let they = if found.blocks > 1 { "they decide" } else { they };
+    let text = format!(
+        "Measure {}, taking turns. With probability {} {they} {what}.",
+        promise::amount(&found, first.design),
+        promise::probability(&found)
+    );
+    Some(Sentence { text, caveats: Vec::new(), because: open.iter().map(|c| c.ident()).collect() })
 }
 
 /// By what each campaign is compared and what else could be asked, or why nothing is compared. The campaigns that have comparisons are named.
@@ -191,16 +190,9 @@ fn has_a_winner(run: &Run) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Subject;
+    use crate::method::Design;
+    use crate::report::{PromiseReport, Subject};
     use crate::testing;
-
-    /// Of ten runs an arm, where this many would decide.
-    fn undecided(runs_to_decide: u64) -> Comparison {
-        let mut c = testing::comparison(&Metric::find("ttft_ms").unwrap());
-        (c.n_baseline, c.n_candidate, c.runs_to_decide) = (10, 10, Some(runs_to_decide));
-        c.verdict.kind = VerdictKind::Inconclusive;
-        c
-    }
 
     fn finding(id: &'static str, remedy: &str) -> TrapReport {
         TrapReport {
@@ -217,26 +209,20 @@ mod tests {
     }
 
     #[test]
-    fn the_runs_that_decide_half_are_named_where_there_are_many() {
-        let open: Vec<Comparison> = [12, 20, 40, 90].into_iter().map(undecided).collect();
-        let own: Vec<&Comparison> = open.iter().collect();
-        let text = |own: &[&Comparison]| more_runs(own).map(|step| step.text);
+    fn the_blocks_that_decide_an_open_answer_are_promised_with_their_probability() {
+        let mut open = testing::comparison(&Metric::find("ttft_ms").unwrap());
+        open.verdict.kind = VerdictKind::Inconclusive;
+        open.design = Design::InBlocks;
+        open.promise = Some(PromiseReport { blocks: 8, hours: Some(2.96), probability: 0.812 });
+        let settings =
+            Settings { confidence: 0.95, resamples: 999, seed: 1, baseline: None, margins_pct: Default::default() };
+        let text = |own: &[&Comparison]| more_runs(own, &settings).map(|step| step.text);
         assert_eq!(
-            text(&own).as_deref(),
-            Some(
-                "Measure 80 more runs per arm, taking turns. They should decide all 4 undecided comparisons. 10 more would be enough for half of them."
-            )
+            text(&[&open]).as_deref(),
+            Some("Measure 8 more blocks (3 h), taking turns. With probability 0.81 they decide the open answer.")
         );
-        assert_eq!(
-            text(&own[..1]).as_deref(),
-            Some("Measure 2 more runs per arm, taking turns. They should decide the undecided comparison.")
-        );
-        let hopeless = undecided(1_000_000);
-        assert_eq!(
-            text(&[own[0], &hopeless]).as_deref(),
-            Some("Measure 2 more runs per arm, taking turns. They should decide 1 of 2 undecided comparisons.")
-        );
-        assert_eq!(text(&[&hopeless]), None);
+        open.verdict.kind = VerdictKind::Slower;
+        assert_eq!(text(&[&open]), None);
     }
 
     #[test]

@@ -1,10 +1,11 @@
-//! The order in which the arms were run, and its effect on a verdict.
+//! The order in which the arms were run.
 //!
-//! In:  runs of the arms of one question.  Out: [`OrderReport`], the pairs that an interleaved design offers, the drift allowance.
-//! Not here: formulas (see `stats::order`).
+//! In:  runs of the arms of one question.  Out: [`OrderReport`], the pairs that a design offers.
+//! Not here: formulas (see `stats::order`), the method (see `method`).
 
 use super::distinct::distinct;
-use super::report::{Group, Interval, OrderReport, PairRow, PairsReport};
+use super::method::{Design, Layout, WholeBlock};
+use super::report::{Interval, OrderReport, PairRow, PairsReport};
 use sparkbench_model::Run;
 use sparkbench_stats as stats;
 
@@ -35,27 +36,46 @@ pub(crate) fn of(model: &str, workload: &str, runs: &[&Run]) -> OrderReport {
     report
 }
 
-/// Pairs of an interleaved design: the balanced windows of two in order of time.
-/// A window in which either value is missing is no pair. Fewer than two are no design.
-pub(crate) fn pairs(order: &OrderReport, runs: &[&Run], baseline: &str, metric: &str) -> Option<Vec<PairRow>> {
-    if order.kind != "interleaved" {
+/// Pairs of runs: those of whole blocks, else of an alternating order the balanced windows of two. A window in which either value is missing
+/// is no pair. Fewer than two are no design.
+pub(crate) fn pairs(
+    layout: &Layout,
+    order: &OrderReport,
+    runs: &[&Run],
+    baseline: &str,
+    metric: &str,
+) -> Option<Vec<PairRow>> {
+    let rows: Vec<PairRow> = if layout.design == Design::InBlocks {
+        let row = |block: &WholeBlock| {
+            let ([a, b], from, to) = (&block.runs, stats::mean(&block.a), stats::mean(&block.b));
+            PairRow {
+                block: Some(block.number),
+                baseline_run: a.clone(),
+                candidate_run: b.clone(),
+                baseline: from,
+                candidate: to,
+                difference: to - from,
+            }
+        };
+        layout.blocks.iter().map(row).collect()
+    } else if order.kind == "interleaved" {
+        let labels: Vec<usize> = runs.iter().map(|run| usize::from(run.environment != baseline)).collect();
+        let row = |(a, b): (usize, usize)| {
+            let (a, b) = (runs.get(a)?, runs.get(b)?);
+            let (from, to) = (a.value(metric)?, b.value(metric)?);
+            Some(PairRow {
+                block: None,
+                baseline_run: a.id.clone(),
+                candidate_run: b.id.clone(),
+                baseline: from,
+                candidate: to,
+                difference: to - from,
+            })
+        };
+        stats::balanced_pairs(&labels, 0, 1).into_iter().filter_map(row).collect()
+    } else {
         return None;
-    }
-    let labels: Vec<usize> = runs.iter().map(|run| usize::from(run.environment != baseline)).collect();
-    let row = |(a, b): (usize, usize)| {
-        let (a, b) = (runs.get(a)?, runs.get(b)?);
-        let (from, to) = (a.value(metric)?, b.value(metric)?);
-        Some(PairRow {
-            // Two labels that differ name no block of both.
-            block: a.block.filter(|block| b.block == Some(*block)),
-            baseline_run: a.id.clone(),
-            candidate_run: b.id.clone(),
-            baseline: from,
-            candidate: to,
-            difference: to - from,
-        })
     };
-    let rows: Vec<PairRow> = stats::balanced_pairs(&labels, 0, 1).into_iter().filter_map(row).collect();
     (rows.len() >= 2).then_some(rows)
 }
 
@@ -71,29 +91,4 @@ pub(crate) fn about_pairs(rows: Vec<PairRow>, confidence: f64) -> PairsReport {
         interval: t.map(|t| Interval::new(t.diff_lo, t.diff_hi)),
         rows,
     }
-}
-
-/// The part of a difference that time alone may explain, and in which arm. In per cent of the mean, or in the unit of the metric. `kind` is
-/// that of [`OrderReport`].
-///
-/// Zero for an interleaved design, where drift falls on both arms alike.
-pub(crate) fn drift_allowance(kind: &str, a: &Group, b: &Group, per_cent: bool) -> (f64, Option<String>) {
-    if kind == "interleaved" || kind == "unknown" {
-        return (0.0, None);
-    }
-    let mut most = (0.0, None);
-    for arm in [a, b] {
-        let significant = arm.drift.p.is_some_and(|p| p < stats::order::DRIFT_ALPHA);
-        let size = if per_cent {
-            arm.drift.drift_pct
-        } else {
-            arm.drift.sen_slope.map(|slope| slope * (arm.n.saturating_sub(1)) as f64)
-        };
-        if let (true, Some(size)) = (significant, size)
-            && size.abs() > most.0
-        {
-            most = (size.abs(), Some(arm.environment.clone()));
-        }
-    }
-    most
 }

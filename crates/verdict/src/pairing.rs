@@ -16,10 +16,11 @@ use super::distinct::distinct;
 use super::grammar::Incomparability;
 use super::group::OfRequests;
 use super::memory::Round;
+use super::method::{Layout, Unit};
 use super::report::{Comparison, Group, Severity, TrapReport, TrapStatus};
 use super::trap;
 use super::{CellValues, Settings, alike, definitions, derive, group, order};
-use sparkbench_model::{Campaign, Metric, Setting, within};
+use sparkbench_model::{Campaign, Metric, Run, Setting, within};
 
 /// Margin of a metric, per cent: of the command line, else of the campaign, else of the catalogue.
 pub(crate) fn margin_of(metric: &Metric, campaign: &Campaign, settings: &Settings) -> f64 {
@@ -79,15 +80,15 @@ pub(super) fn compare_all(
                         &empty_b
                     }
                 };
-                let pairs = order::pairs(order, runs, base.environment, &metric.name);
-                let paired: Option<Vec<(f64, f64)>> =
-                    pairs.as_ref().map(|rows| rows.iter().map(|row| (row.baseline, row.candidate)).collect());
+                let layout = Layout::of(units(base, &metric.name), units(candidate, &metric.name));
+                let pairs = order::pairs(&layout, order, runs, base.environment, &metric.name);
                 let pair = Pair {
                     metric: &metric,
                     a,
                     b,
                     order,
-                    pairs: paired.as_deref(),
+                    layout: &layout,
+                    pairs: pairs.as_deref(),
                     margin_pct: margin_of(&metric, case.campaign, settings),
                     primary: case.primary.contains(&metric.name),
                     derived_from: derived
@@ -121,6 +122,35 @@ fn measured_metrics(case: &Case<'_>, a: &Cell<'_>, b: &Cell<'_>) -> Vec<Metric> 
     names.into_iter().filter_map(Metric::find).collect()
 }
 
+/// The figures of an arm, in order of time. Several runs of one launch of the engine are one figure, unless all are of one.
+pub(super) fn units(cell: &Cell<'_>, metric: &str) -> Vec<Unit> {
+    let values = cell.values(metric);
+    let launches = distinct(values.iter().filter_map(|(run, _)| run.launch.as_deref()));
+    let is_known = values.iter().all(|(run, _)| run.launch.is_some());
+    let launch = |run: &Run| run.launch.as_deref().filter(|_| is_known && launches.len() > 1).map(str::to_owned);
+    let mut units: Vec<(Option<String>, Unit, f64)> = Vec::new();
+    for (run, value) in values {
+        let own = launch(run);
+        match units.iter_mut().find(|(known, ..)| own.is_some() && *known == own) {
+            Some((_, unit, n)) => {
+                unit.value += (value - unit.value) / (*n + 1.0);
+                *n += 1.0;
+            }
+            None => {
+                let unit = Unit {
+                    run: run.id.clone(),
+                    block: run.block,
+                    repeat: run.repeat,
+                    started: run.started,
+                    value,
+                };
+                units.push((own, unit, 1.0));
+            }
+        }
+    }
+    units.into_iter().map(|(_, unit, _)| unit).collect()
+}
+
 fn empty_group(case: &Case<'_>, cell: &Cell<'_>, metric: &Metric, settings: &Settings) -> Group {
     let values = CellValues {
         campaign: case.campaign.name.clone(),
@@ -134,7 +164,7 @@ fn empty_group(case: &Case<'_>, cell: &Cell<'_>, metric: &Metric, settings: &Set
     group::describe(&values, metric, &[], settings, OfRequests::Nothing)
 }
 
-/// Rule 1 of the grammar, but for the drift, which needs the size of the difference.
+/// Rule 1 of the grammar.
 pub(super) fn obstacles(
     pair: &Pair<'_>,
     a: &Cell<'_>,

@@ -5,13 +5,15 @@
 
 use rayon::prelude::*;
 
-use super::case::Case;
+use super::case::{Case, Cell};
 use super::columns::Derived;
 use super::compare::Pair;
 use super::distinct::distinct;
+use super::family::{self, Family};
 use super::memory::Round;
+use super::method::Layout;
 use super::report::{Comparison, Group, OrderReport};
-use super::{CellValues, family, finish, order, pairing};
+use super::{CellValues, finish, order, pairing};
 use sparkbench_model::{Metric, Run};
 
 /// Labels under which one model ran, sorted.
@@ -88,11 +90,17 @@ fn pool_one(
                 round.estimate(&cell, metric, &of_arm)
             };
             let (a, b) = (arm(baseline), arm(candidate));
+            let units = |environment: &str| {
+                let of_arm = runs.iter().filter(|r| r.environment == environment).copied().collect();
+                pairing::units(&Cell { model, workload: "pooled", environment, runs: of_arm }, &metric.name)
+            };
+            let layout = Layout::of(units(baseline), units(candidate));
             let pair = Pair {
                 metric,
                 a: &a,
                 b: &b,
                 order,
+                layout: &layout,
                 pairs: None,
                 margin_pct: pairing::margin_of(metric, case.campaign, settings),
                 primary: true,
@@ -108,6 +116,6 @@ fn pool_one(
     let (comparisons, groups): (Vec<Comparison>, Vec<[Group; 2]>) = measured.into_iter().unzip();
     let groups = groups.concat();
     let mut comparisons: Vec<_> = comparisons.into_iter().map(|c| (c, Vec::new())).collect();
-    family::adjust(&mut comparisons);
+    family::adjust(&mut comparisons, Family::EachArm);
     comparisons.into_par_iter().map(|(c, obstacles)| finish::finish(c, obstacles, &groups, round)).collect()
 }

@@ -106,7 +106,6 @@ struct Blocks {
     at: Vec<usize>,
     direction: stats::Direction,
     margin_pct: Option<f64>,
-    allowance: f64,
 }
 
 impl Blocks {
@@ -126,20 +125,18 @@ impl Blocks {
             .iter()
             .take(reached)
             .map(|look| whole.iter().filter(|(repeat, ..)| *repeat as usize <= *look).count());
-        let (drift, _) = super::order::drift_allowance(&c.order, a, b, metric.ratio_scale);
         Some(Self {
             at: at.collect(),
             a: whole.iter().map(|(_, a, _)| *a).collect(),
             b: whole.iter().map(|(.., b)| *b).collect(),
             direction: direction_of(&metric),
             margin_pct: c.tost.as_ref().map(|tost| tost.margin_pct),
-            allowance: drift,
         })
     }
 
     fn pair(&self) -> Pair<'_> {
-        let Self { a, b, at, direction, margin_pct, allowance } = self;
-        Pair { a, b, blocks: at, direction: *direction, margin_pct: *margin_pct, allowance: *allowance }
+        let Self { a, b, at, direction, margin_pct } = self;
+        Pair { a, b, blocks: at, direction: *direction, margin_pct: *margin_pct }
     }
 }
 

@@ -8,8 +8,10 @@
 
 use super::Settings;
 use super::compare;
+use super::effect::EffectEstimate;
 use super::grammar::{self, VerdictInputs};
 use super::memory::Round;
+use super::method::Design;
 use super::report::{
     Adjusted, Comparison, Group, Stability, StabilityCell, StabilityMethod, StabilityPanel, VerdictKind,
 };
@@ -41,63 +43,63 @@ fn adjusted(p: Option<f64>, family: &Adjusted) -> Option<f64> {
     stats::adjust::holm(&all).first().copied().flatten()
 }
 
-fn equivalent(x: &[f64], y: &[f64], margin: f64, settings: &Settings) -> bool {
-    margin > 0.0 && stats::tost::tost(x, y, margin, settings.confidence).is_some_and(|t| t.equivalent)
+/// Whether an effect shows sameness at a margin, at the level at which its family has to show it.
+fn equivalent(effect: &EffectEstimate, margin: f64, c: &Comparison, settings: &Settings) -> bool {
+    let factor = c.tost.as_ref().and_then(|tost| Some(tost.p_holm? / tost.p)).filter(|factor| *factor >= 1.0);
+    effect.equivalence_p(margin).is_some_and(|p| p * factor.unwrap_or(1.0) < settings.alpha())
 }
 
 /// The verdict with one choice changed at a time.
 pub fn choices(c: &Comparison, grounds: &VerdictInputs, arms: Arms<'_>, settings: &Settings) -> Vec<Stability> {
-    let Some((a, b)) = arms_of(c, arms) else { return Vec::new() };
+    let (Some(_), Some(effect)) = (arms_of(c, arms), c.effect.as_ref()) else { return Vec::new() };
     let mut rows = Vec::new();
-    let mut row = |choice: &str, mut grounds: VerdictInputs| {
-        // What drift forbids depends on size and margin.
-        grounds.obstacles.extend(grammar::drifts(&c.order, grounds.drift, grounds.size, grounds.margin, None));
+    let mut row = |choice: &str, grounds: VerdictInputs| {
         rows.push(Stability { choice: choice.to_owned(), kind: grammar::decide(&grounds).kind });
     };
     let holm = |p: Option<f64>| adjusted(p, &c.p_adjusted);
     row(AS_JUDGED, grounds.clone());
-    row("no adjustment for the family", VerdictInputs { p: c.welch_t.as_ref().map(|t| t.p), ..grounds.clone() });
-    row("Student t instead of Welch", VerdictInputs { p: holm(c.student_t.as_ref().map(|t| t.p)), ..grounds.clone() });
-    row(
-        "permutation instead of Welch",
-        VerdictInputs { p: holm(c.permutation.as_ref().map(|t| t.p)), ..grounds.clone() },
-    );
-    if let Some(bca) = &c.bootstrap_overhead_pct {
-        row("BCa bootstrap interval", VerdictInputs { interval: Some((bca.low, bca.high)), ..grounds.clone() });
-    }
-    if let Some(log) = c.log_ratio_overhead_pct {
-        row("log-scale interval", VerdictInputs { interval: Some((log.low, log.high)), ..grounds.clone() });
-    }
-    if let (Some(t), Some(_)) = (&c.paired_t, &c.wilcoxon) {
-        row("paired by block", VerdictInputs { p: holm(Some(t.p)), ..grounds.clone() });
-    }
-    let Some(margin) = grounds.margin else { return rows };
-    for (name, factor) in [("half the margin", 0.5), ("double the margin", 2.0)] {
-        let m = margin * factor;
-        let shown = equivalent(&a.values, &b.values, m, settings);
-        let less_drift = equivalent(&a.values, &b.values, m - grounds.drift, settings);
+    let tost = c.tost.as_ref().is_some_and(|tost| tost.equivalent);
+    row("no adjustment for the family", VerdictInputs { p: c.p, equivalent: tost, ..grounds.clone() });
+    if matches!(c.design, Design::Interleaved | Design::Unknown) {
+        let student = c.student_t.as_ref().map(|t| t.p);
+        row("Student t instead of Welch", VerdictInputs { p: holm(student), ..grounds.clone() });
+        let splits = c.permutation.as_ref().map(|t| t.p);
+        row("permutation instead of Welch", VerdictInputs { p: holm(splits), ..grounds.clone() });
+    } else {
+        let plain = effect.without_design();
         row(
-            name,
+            if c.design == Design::InBlocks { "blocks left aside" } else { "time left aside" },
             VerdictInputs {
-                margin: Some(m),
-                equivalent_at_margin: shown,
-                equivalent_less_drift: less_drift,
+                size: plain.size(),
+                interval: plain.interval(settings.confidence),
+                p: holm(plain.p()),
+                equivalent: grounds.margin.is_some_and(|margin| equivalent(&plain, margin, c, settings)),
                 ..grounds.clone()
             },
         );
     }
+    if let Some(bca) = &c.bootstrap_overhead_pct {
+        row("BCa bootstrap interval", VerdictInputs { interval: Some((bca.low, bca.high)), ..grounds.clone() });
+    }
+    if let Some(log) = c.log_ratio_overhead_pct.filter(|_| c.design != Design::InBlocks) {
+        row("log-scale interval", VerdictInputs { interval: Some((log.low, log.high)), ..grounds.clone() });
+    }
+    let Some(margin) = grounds.margin else { return rows };
+    for (name, factor) in [("half the margin", 0.5), ("double the margin", 2.0)] {
+        let margin = margin * factor;
+        let shown = equivalent(effect, margin, c, settings);
+        row(name, VerdictInputs { margin: Some(margin), equivalent: shown, ..grounds.clone() });
+    }
     if let Some(without) = &c.without_flagged
         && let Some(size) = without.overhead_pct
     {
-        let (x, y) = (compare::kept(a), compare::kept(b));
         row(
             "without flagged runs",
             VerdictInputs {
                 size: Some(size),
                 interval: without.low.zip(without.high),
-                p: holm(stats::student::welch(&x, &y, settings.confidence).map(|t| t.p)),
-                equivalent_at_margin: equivalent(&x, &y, margin, settings),
-                equivalent_less_drift: equivalent(&x, &y, margin - grounds.drift, settings),
+                p: holm(without.effect.p()),
+                equivalent: equivalent(&without.effect, margin, c, settings),
                 ..grounds.clone()
             },
         );
@@ -118,13 +120,9 @@ pub struct Resampled {
 }
 
 /// Results of one choice of runs by every method, made once for all margins.
-struct Reading {
+struct Reading<'a> {
     without_flagged: bool,
-    a: Vec<f64>,
-    b: Vec<f64>,
-    size: Option<f64>,
-    fieller: Option<(f64, f64)>,
-    welch: Option<f64>,
+    effect: &'a EffectEstimate,
     permutation: Option<f64>,
     /// BCa at the level of the analysis.
     bca: Option<(f64, f64)>,
@@ -141,7 +139,7 @@ pub(super) fn panel(
     round: &Round<'_>,
 ) -> Option<StabilityPanel> {
     let settings = round.settings;
-    let (a, b) = arms_of(c, arms)?;
+    let ((a, b), effect) = (arms_of(c, arms)?, c.effect.as_ref()?);
     let margin = grounds.margin?;
     let direction = compare::direction_of(metric);
     let key = format!("{}|{}|{}~{}", c.model, c.metric, c.baseline, c.candidate);
@@ -166,27 +164,13 @@ pub(super) fn panel(
     });
     let mut readings = vec![Reading {
         without_flagged: false,
-        a: a.values.clone(),
-        b: b.values.clone(),
-        size: c.overhead_pct,
-        fieller: c.fieller_overhead_pct.map(|i| (i.low, i.high)),
-        welch: c.welch_t.as_ref().map(|t| t.p),
+        effect,
         permutation: c.permutation.as_ref().map(|t| t.p),
         bca: c.bootstrap_overhead_pct.as_ref().map(|i| (i.low, i.high)),
         bca_inner: resampled.inner,
     }];
-    if let Some(((without, x, y), (permutation, bca, bca_inner))) = without.zip(resampled.without) {
-        readings.push(Reading {
-            without_flagged: true,
-            size: without.overhead_pct,
-            fieller: without.low.zip(without.high),
-            welch: stats::student::welch(&x, &y, settings.confidence).map(|t| t.p),
-            permutation,
-            bca,
-            bca_inner,
-            a: x,
-            b: y,
-        });
+    if let Some(((without, ..), (permutation, bca, bca_inner))) = without.zip(resampled.without) {
+        readings.push(Reading { without_flagged: true, effect: &without.effect, permutation, bca, bca_inner });
     }
     let mut cells = Vec::new();
     for reading in &readings {
@@ -208,7 +192,7 @@ pub(super) fn panel(
     Some(StabilityPanel { same, of: cells.len(), cells })
 }
 
-impl Reading {
+impl Reading<'_> {
     /// The grounds of the verdict with these runs, this method and this margin in place of its own.
     fn grounds(
         &self,
@@ -218,25 +202,23 @@ impl Reading {
         judged: &VerdictInputs,
         settings: &Settings,
     ) -> VerdictInputs {
-        let within = |margin: f64| match method {
-            StabilityMethod::Bootstrap => self.bca_inner.is_some_and(|(low, high)| low > -margin && high < margin),
-            StabilityMethod::T | StabilityMethod::Permutation => equivalent(&self.a, &self.b, margin, settings),
-        };
-        let (p, interval) = match method {
-            StabilityMethod::T => (adjusted(self.welch, &c.p_adjusted), self.fieller),
-            StabilityMethod::Permutation => (adjusted(self.permutation, &c.p_adjusted), self.fieller),
+        let own = self.effect.interval(settings.confidence);
+        let (p, interval, shown) = match method {
+            StabilityMethod::T => (adjusted(self.effect.p(), &c.p_adjusted), own, None),
+            StabilityMethod::Permutation => (adjusted(self.permutation, &c.p_adjusted), own, None),
             // The interval alone decides, so the test never blocks it.
-            StabilityMethod::Bootstrap => (self.bca.map(|_| 0.0), self.bca),
+            StabilityMethod::Bootstrap => {
+                let within = self.bca_inner.is_some_and(|(low, high)| low > -margin && high < margin);
+                (self.bca.map(|_| 0.0), self.bca, Some(within))
+            }
         };
         VerdictInputs {
-            // What forbade the comparison itself has ended it before. This may forbid it at another size or margin.
-            obstacles: grammar::drifts(&c.order, judged.drift, self.size, Some(margin), None).into_iter().collect(),
-            size: self.size,
+            size: self.effect.size(),
             interval,
             p,
             margin: Some(margin),
-            equivalent_at_margin: within(margin),
-            equivalent_less_drift: within(margin - judged.drift),
+            equivalent: shown.unwrap_or_else(|| equivalent(self.effect, margin, c, settings)),
+            inner: judged.inner.or(interval),
             ..judged.clone()
         }
     }
@@ -250,6 +232,8 @@ mod tests {
     use crate::compare::Pair;
     use crate::memory::Memory;
     use crate::report::OrderReport;
+    use crate::family::Family;
+    use crate::method::{Layout, Unit};
     use crate::{CellValues, family, finish, group};
 
     fn settings() -> Settings {
@@ -281,18 +265,30 @@ mod tests {
             p_too_few: None,
             sequence: Vec::new(),
         };
+        let units = |group: &Group| {
+            let unit = |(run, value): (&String, &f64)| Unit {
+                run: run.clone(),
+                block: None,
+                repeat: None,
+                started: None,
+                value: *value,
+            };
+            group.run_ids.iter().zip(&group.values).map(unit).collect()
+        };
+        let layout = Layout::of(units(&a), units(&b));
         let pair = Pair {
             metric: &metric,
             a: &a,
             b: &b,
             order: &order,
+            layout: &layout,
             pairs: None,
             margin_pct: 2.0,
             primary: true,
             derived_from: None,
         };
         let mut all = vec![(compare::measure(&pair, &settings), Vec::new())];
-        family::adjust(&mut all);
+        family::adjust(&mut all, Family::EachArm);
         let (comparison, obstacles) = all.remove(0);
         finish::finish(comparison, obstacles, &[a, b], &Memory::none().round(&settings))
     }

@@ -1,6 +1,7 @@
 //! Runs made by hand, for the tests of this room.
 
 use super::compare::{self, Pair};
+use super::method::Layout;
 use super::report::Comparison;
 use super::{CellValues, Settings, group, order};
 use sparkbench_model::{
@@ -92,6 +93,17 @@ pub(crate) fn comparison(metric: &Metric) -> Comparison {
     };
     let (a, b, order) = (arm("native"), arm("docker"), order::of("m", "w", &[]));
     let margin_pct = metric.margin_pct;
-    let pair = Pair { metric, a: &a, b: &b, order: &order, pairs: None, margin_pct, primary: true, derived_from: None };
+    let layout = Layout::of(Vec::new(), Vec::new());
+    let pair = Pair {
+        metric,
+        a: &a,
+        b: &b,
+        order: &order,
+        layout: &layout,
+        pairs: None,
+        margin_pct,
+        primary: true,
+        derived_from: None,
+    };
     compare::measure(&pair, &settings)
 }

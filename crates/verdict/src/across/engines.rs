@@ -11,11 +11,13 @@ use super::placed_cell::PlacedCell;
 use super::shape::clusters;
 use crate::alike::Compared;
 use crate::compare::Pair;
+use crate::family::{self, Family};
 use crate::grammar::Incomparability;
 use crate::memory::Round;
+use crate::method::Layout;
 use crate::report::across::{EngineRow, EngineTable, Place};
 use crate::report::{Comparison, Group};
-use crate::{CellValues, Settings, alike, family, finish, order, pairing};
+use crate::{CellValues, Settings, alike, finish, order, pairing};
 use sparkbench_model::{Campaign, Metric, Run};
 
 /// Metrics that engines are compared with each other by.
@@ -160,11 +162,13 @@ fn compare_all(spots: &[&PlacedCell<'_, '_>], names: &[String], round: &Round<'_
                 continue;
             }
             let (a, b) = (arm(base, base, &names[0], &metric, round), arm(base, other, name, &metric, round));
+            let layout = Layout::of(pairing::units(base.cell, &metric.name), pairing::units(other.cell, &metric.name));
             let pair = Pair {
                 metric: &metric,
                 a: &a,
                 b: &b,
                 order: &order,
+                layout: &layout,
                 pairs: None,
                 margin_pct: pairing::margin_of(&metric, base.case.campaign, settings),
                 primary: metric.name == METRICS[0],
@@ -187,7 +191,7 @@ fn compare_all(spots: &[&PlacedCell<'_, '_>], names: &[String], round: &Round<'_
             groups.extend([a, b]);
         }
     }
-    family::adjust(&mut measured);
+    family::adjust(&mut measured, Family::EachArm);
     measured.into_iter().map(|(c, obstacles)| finish::finish(c, obstacles, &groups, round)).collect()
 }
 

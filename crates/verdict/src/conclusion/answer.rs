@@ -137,11 +137,11 @@ fn nothing_shown(open: &[&Comparison]) -> String {
     format!("No {what} is shown{most}")
 }
 
-/// How much worse the candidate could be, drift included, and the places to print it with.
+/// How much worse the candidate could be, and the places to print it with.
 fn slowest(c: &Comparison) -> Option<(f64, usize)> {
     let (interval, (_, places)) = (c.change_ci?, super::headline::bound(c)?);
     let worse = if c.direction == Direction::HigherIsBetter { -interval.low } else { interval.high };
-    Some((worse + c.drift_allowance_pct, places))
+    Some((worse, places))
 }
 
 /// Whether a verdict shows a difference.

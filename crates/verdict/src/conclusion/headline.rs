@@ -192,7 +192,7 @@ fn part(kind: VerdictKind, own: &[&Comparison], cells: &[&Comparison], all: usiz
     }
 }
 
-/// "T1 is undecided: the difference could be up to 5.6 % shorter or 3.5 % longer. 57 more runs per arm would settle it".
+/// "T1 is undecided: the difference could be up to 5.6 % shorter or 3.5 % longer".
 fn undecided(own: &[&Comparison], places: &[String], all: usize) -> String {
     let who = match places {
         [one] => format!("{one} is"),
@@ -208,19 +208,14 @@ fn undecided(own: &[&Comparison], places: &[String], all: usize) -> String {
     format!("{who} undecided{between}: {}", open_to(own))
 }
 
-/// "the difference could be up to 5.6 % shorter or 3.5 % longer. 57 more runs per arm would settle it": the widest of these, and the
-/// most runs.
+/// "the difference could be up to 5.6 % shorter or 3.5 % longer": the widest of these. How many runs are missing is said of the answer alone.
 fn open_to(own: &[&Comparison]) -> String {
     let most = said::sides(own).map_or_else(
         || "the runs set no bound on the difference".to_owned(),
         |sides| format!("the difference could be up to {sides}"),
     );
-    let more = own.iter().map(|c| said::more_runs(c)).collect::<Option<Vec<_>>>().unwrap_or_default();
-    let worst =
-        own.iter().filter(|_| !more.is_empty()).max_by_key(|c| said::more_of(c)).and_then(|c| said::more_runs(c));
-    let what = if own.len() > 1 { "all of them" } else { "it" };
-    let settle = worst.map_or_else(String::new, |runs| format!(". {runs} would settle {what}"));
-    format!("{most}{settle}")
+    let promise = if let [one] = own { said::more(one) } else { None };
+    promise.map_or(most.clone(), |more| format!("{most}. {}", capital(&more)))
 }
 
 /// Whether no cell of a pair with a result is decided.
@@ -308,6 +303,6 @@ fn caveats(telling: &[&Comparison], cells: &[&Comparison]) -> Vec<String> {
 /// The largest difference that an interval allows, and the places to print it with: those of the verdict's own sentence.
 pub(super) fn bound(c: &Comparison) -> Option<(f64, usize)> {
     let interval = c.change_ci?;
-    let most = interval.low.abs().max(interval.high.abs()) + c.drift_allowance_pct;
+    let most = interval.low.abs().max(interval.high.abs());
     Some((most, crate::number::decimals(interval.low, interval.high)))
 }

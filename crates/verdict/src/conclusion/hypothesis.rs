@@ -49,13 +49,13 @@ fn one(case: &Case<'_>, h: &Hypothesis, comparisons: &[&Comparison]) -> (Hypothe
     (report, Sentence { text, caveats, because })
 }
 
-/// Whether a verdict is the expected one. A difference that is smaller than the margin, drift included, is sameness within it, whether or
+/// Whether a verdict is the expected one. A difference that is smaller than the margin is sameness within it, whether or
 /// not it can be told from zero.
 fn confirms(c: &Comparison, expect: &str) -> bool {
     let small = || {
         let told = c.verdict.kind != VerdictKind::NotComparable;
         let tost = c.tost.as_ref().filter(|_| told);
-        tost.is_some_and(|t| t.smallest_margin_with_drift_pct.is_some_and(|least| least < t.margin_pct))
+        tost.is_some_and(|t| t.smallest_margin_pct.is_some_and(|least| least < t.margin_pct))
     };
     c.verdict.kind.word() == expect.replace('_', " ") || (expect == "equivalent" && small())
 }

@@ -4,7 +4,7 @@
 //! Not here: verdicts (see `headline`).
 
 use super::headline::{change, mislabelled};
-use crate::number::{capital, count, fixed, list, range, signed_range};
+use crate::number::{capital, count, list, range, signed_range};
 use crate::report::{Comparison, Sentence, TrapReport, TrapStatus, VerdictKind};
 use crate::trap;
 use sparkbench_model::within;
@@ -16,8 +16,7 @@ pub(super) fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Senten
     let first = *usable.first()?;
     let because: Vec<String> = usable.iter().map(|c| c.ident()).collect();
     let beside_zero = |c: &Comparison| {
-        let (size, interval) = (c.overhead_pct.unwrap_or(0.0), c.overhead_ci.as_ref());
-        interval.is_some_and(|i| i.low > 0.0 || i.high < 0.0) && size.abs() > c.drift_allowance_pct
+        c.overhead_ci.as_ref().is_some_and(|i| i.low > 0.0 || i.high < 0.0)
     };
     // Of many intervals of 95 % some leave zero out by chance: where there is a verdict, its adjusted p decides.
     let shown = |c: &Comparison| match c.verdict.kind {
@@ -27,7 +26,6 @@ pub(super) fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Senten
     };
     let apart: Vec<&Comparison> = usable.iter().filter(|c| shown(c)).copied().collect();
     let label = within(&first.label);
-    let drift = usable.iter().map(|c| c.drift_allowance_pct).fold(0.0, f64::max);
     let (a, b) = (&first.baseline, &first.candidate);
     let unjudged = usable.iter().any(|c| c.verdict.kind == VerdictKind::NotComparable);
     let mut caveats = Vec::new();
@@ -46,15 +44,13 @@ pub(super) fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Senten
         // As many places as the widest interval leaves a meaning.
         let places = usable.iter().filter_map(|c| c.change_ci).map(|i| crate::number::decimals(i.low, i.high));
         let reads = signed_range(&changes, places.min().unwrap_or(2));
-        let than = if drift > 0.0 {
-            format!(", less than the machine drifted by itself ({} %)", fixed(drift, 1))
-        } else if usable.iter().any(|c| beside_zero(c)) {
+        let than = if usable.iter().any(|c| beside_zero(c)) {
             format!(", and none is shown after adjusting for {}", count(first.p_adjusted.family_size, "comparison"))
         } else {
             ", and every interval includes zero".to_owned()
         };
         // A difference that may be there and was not found is no measured sameness.
-        let same = drift > 0.0 || usable.iter().all(|c| c.verdict.kind == VerdictKind::Equivalent);
+        let same = usable.iter().all(|c| c.verdict.kind == VerdictKind::Equivalent);
         let text = format!(
             "No {} difference in {label}: {b} reads {reads} % against {a}{}{than}.",
             if same { "measurable" } else { "clear" },
@@ -73,9 +69,6 @@ pub(super) fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Senten
     } else {
         4
     };
-    if drift > 0.0 {
-        caveats.push(format!("drift of up to {} % was taken off", fixed(drift, 1)));
-    }
     let unproven = causes_open(first, traps);
     if !unproven.is_empty() {
         caveats.push(format!("the cause is not shown: {}", list(&unproven)));

@@ -7,15 +7,13 @@
 //! a throughput round in the head.
 
 use super::Incomparability;
+use crate::promise;
 use crate::number::{count, decimals, fixed, significant};
 use crate::report::{Comparison, VerdictKind};
 use sparkbench_model::{Direction, Metric, within};
 
 /// Fewest runs per arm from which an exact test can reach p < 0.05. With three and three runs the most extreme order has p = 0.1.
 pub(crate) const LEAST_RUNS: usize = 4;
-
-/// More runs per arm than this are no advice.
-const MOST_RUNS: u64 = 1_000;
 
 /// Most decimals of a ratio.
 const FINEST: usize = 4;
@@ -40,9 +38,9 @@ pub(crate) fn said(
             let margin = c.tost.as_ref().map_or(0.0, |t| t.margin_pct);
             format!("no difference larger than {} between {a} and {b}", percent(margin))
         }
-        VerdictKind::Inconclusive => match (more_runs(c), largest(c)) {
-            (Some(runs), Some(most)) => format!("undecided: {runs} would settle it (could be up to {most})"),
-            (Some(runs), None) => format!("undecided: {runs} would settle it"),
+        VerdictKind::Inconclusive => match (more(c), largest(c)) {
+            (Some(more), Some(most)) => format!("undecided: {more} (could be up to {most})"),
+            (Some(more), None) => format!("undecided: {more}"),
             (None, Some(most)) => format!("undecided: the difference could be up to {most}"),
             (None, None) => "undecided: the runs set no bound on the difference".to_owned(),
         },
@@ -74,7 +72,9 @@ pub(crate) fn said(
 /// The next step, or how far one run can be believed. `None` where the comparison is decided.
 pub(crate) fn advice(c: &Comparison, kind: VerdictKind, obstacles: &[Incomparability]) -> Option<String> {
     if kind == VerdictKind::Inconclusive {
-        return more_runs(c).map(|runs| format!("Measure {runs}, taking turns."));
+        let measure = |promise| format!("Measure {}, taking turns.", promise::amount(promise, c.design));
+        let apart = || c.design.is_apart().then(|| "Let the arms take turns: one after the other costs four times the runs.");
+        return c.promise.as_ref().map(measure).or_else(|| apart().map(str::to_owned));
     }
     if kind != VerdictKind::NotComparable || !is_once(c, obstacles) {
         return None;
@@ -99,18 +99,12 @@ pub(crate) fn is_once(c: &Comparison, obstacles: &[Incomparability]) -> bool {
 /// Code of too few runs.
 const FEW_RUNS: &str = "N1";
 
-/// "57 more runs per arm". Absent where no number of runs can be named, or where it is impractical.
-pub(crate) fn more_runs(c: &Comparison) -> Option<String> {
-    Some(format!("{} per arm", count(usize::try_from(more_of(c)?).ok()?, "more run")))
+/// "8 more blocks (3 h) decide it with probability 0.8". Absent where nothing can be promised.
+pub(crate) fn more(c: &Comparison) -> Option<String> {
+    Some(promise::text(c.promise.as_ref()?, c.design))
 }
 
-/// Runs per arm that are missing for a decision.
-pub(crate) fn more_of(c: &Comparison) -> Option<u64> {
-    let there = c.n_baseline.min(c.n_candidate) as u64;
-    c.runs_to_decide?.checked_sub(there).filter(|more| (1..=MOST_RUNS).contains(more))
-}
-
-/// The largest differences that the interval allows, drift included: `5.6 % less or 3.5 % more`, or in the unit where there is no per cent.
+/// The largest differences that the interval allows: `5.6 % less or 3.5 % more`, or in the unit where there is no per cent.
 pub(crate) fn largest(c: &Comparison) -> Option<String> {
     match (c.change_ci, c.difference_ci) {
         (Some(_), _) => sides(&[c]),
@@ -122,8 +116,8 @@ pub(crate) fn largest(c: &Comparison) -> Option<String> {
 /// The same over several comparisons of one metric: the furthest on each side.
 pub(crate) fn sides(own: &[&Comparison]) -> Option<String> {
     let reach = |c: &&Comparison| {
-        let (ci, drift) = (c.change_ci?, c.drift_allowance_pct);
-        Some((drift - ci.low, drift + ci.high, decimals(ci.low, ci.high)))
+        let ci = c.change_ci?;
+        Some((-ci.low, ci.high, decimals(ci.low, ci.high)))
     };
     let far = |(down, up, _): &(f64, f64, usize)| down.max(*up);
     let reaches: Vec<(f64, f64, usize)> = own.iter().filter_map(reach).collect();
@@ -251,7 +245,8 @@ fn plain(because: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Interval, TostReport};
+    use crate::method::Design;
+    use crate::report::{Interval, PromiseReport, TostReport};
     use crate::testing::comparison;
 
     fn metric(name: &str) -> Metric {
@@ -333,30 +328,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_undecided_says_how_many_more_runs_and_never_fewer_than_one() {
+    fn what_is_undecided_says_what_would_decide_it_where_that_can_be_promised() {
         let metric = metric("e2e_latency_ms");
         let mut c = comparison(&metric);
         c.change_ci = Some(Interval::new(-5.6, 3.0));
-        (c.n_baseline, c.n_candidate, c.runs_to_decide) = (7, 7, Some(16));
         let line = |c: &Comparison| said(c, &metric, VerdictKind::Inconclusive, false, &[]);
+        assert_eq!(line(&c), "undecided: the difference could be up to 5.6 % shorter or 3.0 % longer");
+        c.promise = Some(PromiseReport { blocks: 9, hours: Some(0.5), probability: 0.834 });
+        c.design = Design::InBlocks;
         assert_eq!(
             line(&c),
-            "undecided: 9 more runs per arm would settle it (could be up to 5.6 % shorter or 3.0 % longer)"
+            "undecided: 9 more blocks (30 min) decide it with probability 0.83 (could be up to 5.6 % shorter or 3.0 % longer)"
         );
-        c.runs_to_decide = Some(7);
-        assert_eq!(
-            line(&c),
-            "undecided: the difference could be up to 5.6 % shorter or 3.0 % longer",
-            "0 more runs are no advice"
-        );
-        c.runs_to_decide = Some(70_000);
-        assert_eq!(
-            line(&c),
-            "undecided: the difference could be up to 5.6 % shorter or 3.0 % longer",
-            "nobody makes as many"
-        );
-        (c.n_candidate, c.runs_to_decide) = (6, Some(8));
-        assert!(line(&c).starts_with("undecided: 2 more runs per arm"), "{}", line(&c));
+        c.design = Design::Interleaved;
+        assert!(line(&c).starts_with("undecided: 9 more runs of each arm (30 min) decide"), "{}", line(&c));
     }
 
     #[test]
@@ -369,8 +354,8 @@ mod tests {
             margin_pct: 2.0,
             p,
             equivalent,
+            p_holm: none,
             smallest_margin_pct: none,
-            smallest_margin_with_drift_pct: none,
         });
         let line = said(&c, &metric, VerdictKind::Equivalent, false, &[]);
         assert_eq!(line, "no difference larger than 2 % between native and docker");

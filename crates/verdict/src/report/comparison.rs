@@ -3,9 +3,13 @@
 //! In:  filled by the judge and the traps.  Out: JSON with the same names.
 //! Not here: how a number came about, how it is shown.
 
+use std::ops::{Deref, DerefMut};
+
 use serde::{Serialize, Serializer};
 
 use super::{Group, Interval, PairsReport, SequentialReport, ShiftReport, StabilityPanel};
+use crate::effect::EffectEstimate;
+use crate::method::Design;
 use sparkbench_model::Direction;
 use sparkbench_stats as stats;
 
@@ -93,12 +97,56 @@ pub struct TostReport {
     pub margin_pct: f64,
     /// Larger of the two p.
     pub p: f64,
-    /// p < alpha.
+    /// p < alpha, before any adjustment.
     pub equivalent: bool,
-    /// Smallest margin that would have passed.
+    /// p among those of the family, by Holm. Decides.
+    pub p_holm: Option<f64>,
+    /// Smallest margin that would have passed, before any adjustment.
     pub smallest_margin_pct: Option<f64>,
-    /// The same with the drift allowance, which the rules take off the margin first: the smallest at which the verdict would be sameness.
-    pub smallest_margin_with_drift_pct: Option<f64>,
+}
+
+/// What a comparison is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// One model and workload.
+    Load,
+    /// The mean over all models and workloads that both arms have: the answer of the campaign.
+    AllLoads,
+}
+
+/// Whether an arm departs more under one load than under another.
+#[derive(Debug, Clone, Serialize)]
+pub struct InteractionReport {
+    /// Statistic of arm by load against arm by load by block.
+    #[serde(serialize_with = "finite_or_text")]
+    pub f: f64,
+    pub df1: f64,
+    pub df2: f64,
+    pub p: f64,
+    /// The load whose difference departs most from the mean of the others.
+    pub departs_most: String,
+}
+
+/// How many more blocks decide, and how surely.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PromiseReport {
+    /// More blocks, or more runs of each arm where there are none.
+    pub blocks: u64,
+    /// How long they take at the pace of those that were made.
+    pub hours: Option<f64>,
+    /// That they decide.
+    pub probability: f64,
+}
+
+/// The interval that a verdict rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct IntervalOfVerdict {
+    /// Its confidence, 0 to 1. 0.95 for a difference, 0.9 for sameness, more where a family is adjusted.
+    pub level: f64,
+    /// Overhead in per cent, or the difference.
+    pub low: f64,
+    pub high: f64,
 }
 
 /// p adjusted for the family.
@@ -122,8 +170,14 @@ pub struct Adjusted {
 pub struct Comparison {
     /// Campaign slug.
     pub campaign: String,
+    #[serde(serialize_with = "null_if_empty")]
     pub model: String,
+    /// Empty, and null in JSON, in a row of all loads.
+    #[serde(serialize_with = "null_if_empty")]
     pub workload: String,
+    pub scope: Scope,
+    /// Workloads of a row of all loads, with the model where there are several.
+    pub loads: Vec<String>,
     /// Contract name.
     pub metric: String,
     /// Name for people.
@@ -195,12 +249,23 @@ pub struct Comparison {
     pub mde_pct: Option<f64>,
     /// Smallest equal number of runs per arm with power 0.8 to detect 10 % of the baseline.
     pub runs_needed: Option<u64>,
-    /// When inconclusive: runs per arm in all, interleaved, that would decide about the margin. Always more than either arm has. Else absent.
-    pub runs_to_decide: Option<u64>,
+    /// When the answer is open: what would decide it. Absent for rows of single loads beside one of all loads.
+    pub promise: Option<PromiseReport>,
+    /// p of the deciding test, before any adjustment.
+    pub p: Option<f64>,
+    /// The deciding test in words.
+    pub test: &'static str,
     pub p_adjusted: Adjusted,
-    /// Drift allowance, per cent (statistics contract 6.5).
-    pub drift_allowance_pct: f64,
-    /// Design of the two arms: `interleaved`, `mixed`, `blocked`, `unknown`.
+    /// Interval that the verdict rests on.
+    pub interval_of_verdict: Option<IntervalOfVerdict>,
+    /// Metric that is judged in its place, where both are one measurement.
+    pub counted_with: Option<String>,
+    /// Whether the difference depends on the load. Rows of all loads in blocks alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interaction: Option<InteractionReport>,
+    /// How the runs of the two arms lie in time. Decides the method.
+    pub design: Design,
+    /// Order of the runs: `interleaved`, `mixed`, `blocked`, `unknown`.
     pub order: String,
     /// The verdict without flagged runs, for the stability panel.
     pub without_flagged: Option<WithoutFlagged>,
@@ -216,6 +281,53 @@ pub struct Comparison {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sequential: Option<SequentialReport>,
     pub verdict: Verdict,
+    /// The estimate that decides, for readings at other levels and margins.
+    #[serde(skip)]
+    pub effect: Option<EffectEstimate>,
+    /// Whether it answers the question of its campaign: all loads, or the only one, of a metric that is counted.
+    #[serde(skip)]
+    pub is_answer: bool,
+}
+
+/// Every comparison: those of single loads, and beside them those of all loads, which come first in JSON.
+#[derive(Debug, Clone, Default)]
+pub struct Comparisons {
+    /// One an arm and metric: the answers.
+    pub all_loads: Vec<Comparison>,
+    /// One an arm, metric and load.
+    pub loads: Vec<Comparison>,
+}
+
+impl Comparisons {
+    /// All of them, the answers first.
+    pub fn all(&self) -> impl Iterator<Item = &Comparison> {
+        self.all_loads.iter().chain(&self.loads)
+    }
+
+    /// Rows that answer the question of a campaign: those of all loads, else those of its only load.
+    pub fn answers<'a>(&'a self, campaign: &'a str) -> impl Iterator<Item = &'a Comparison> {
+        self.all().filter(move |c| c.is_answer && c.campaign == campaign)
+    }
+}
+
+impl Deref for Comparisons {
+    type Target = Vec<Comparison>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.loads
+    }
+}
+
+impl DerefMut for Comparisons {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.loads
+    }
+}
+
+impl Serialize for Comparisons {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.all())
+    }
 }
 
 impl Comparison {
@@ -262,10 +374,13 @@ pub struct WithoutFlagged {
     pub left_out: Vec<String>,
     /// Overhead without them.
     pub overhead_pct: Option<f64>,
-    /// Fieller interval without them.
+    /// Its interval.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
+    /// The estimate itself.
+    #[serde(skip)]
+    pub effect: EffectEstimate,
 }
 
 /// One cell of the stability panel.
@@ -358,4 +473,9 @@ fn finite_or_text<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S:
     } else {
         serializer.serialize_str("-inf")
     }
+}
+
+/// A name that there is none of is null.
+fn null_if_empty<S: Serializer>(name: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    if name.is_empty() { serializer.serialize_none() } else { serializer.serialize_str(name) }
 }

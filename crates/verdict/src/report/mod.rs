@@ -35,8 +35,9 @@ pub use campaign::{
     CampaignReport, Criterion, Essential, EssentialCell, OrderReport, PublishedCheck, Sentence, lead_and_more,
 };
 pub use comparison::{
-    Adjusted, Comparison, Effect, FReport, NamedInterval, PermutationReport, Stability, TReport, TostReport, UReport,
-    Verdict, VerdictKind, WReport, WithoutFlagged,
+    Adjusted, Comparison, Comparisons, Effect, FReport, InteractionReport, IntervalOfVerdict, NamedInterval,
+    PermutationReport, PromiseReport, Scope, Stability, TReport, TostReport, UReport, Verdict, VerdictKind, WReport,
+    WithoutFlagged,
 };
 pub use cost::{
     ApartReport, BestBatch, Choice, CostReport, Excluded, MachineRow, MachineTable, OtherPrice, OwnFigure, PriceReport,
@@ -78,8 +79,8 @@ pub struct Analysis {
     pub runs: Vec<RunReport>,
     /// One cell and metric each.
     pub groups: Vec<Group>,
-    /// One pair of environments and metric each.
-    pub comparisons: Vec<Comparison>,
+    /// One pair of environments and metric each, and the answers over all loads.
+    pub comparisons: Comparisons,
     /// One row per trap and subject.
     pub traps: Vec<TrapReport>,
     /// Ceilings and shares, a row for each cell that measures output.
