@@ -53,6 +53,8 @@ pub struct Case<'a> {
     pub baseline: Option<&'a str>,
     /// Primary metrics of the campaign, already chosen.
     pub primary: Vec<String>,
+    /// Whether its arms are two moments of one setting.
+    pub over_time: bool,
     derived: OnceLock<Vec<Derived>>,
 }
 
@@ -72,7 +74,7 @@ impl<'a> Case<'a> {
             .into_iter()
             .map(|((model, workload, environment), runs)| Cell { model, workload, environment, runs })
             .collect();
-        Case { campaign, runs, cells, facts, baseline: None, primary: Vec::new(), derived: OnceLock::new() }
+        Case { campaign, runs, cells, facts, baseline: None, primary: Vec::new(), over_time: false, derived: OnceLock::new() }
     }
 
     /// Columns that are functions of others, looked for once. To be asked when the primary metrics are chosen: they say which column is kept.

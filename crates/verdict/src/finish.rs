@@ -152,7 +152,7 @@ fn caveats(c: &Comparison, arms: Arms<'_>) -> Vec<String> {
         }
         Design::Mixed => said.push("the arms took turns in part only, which costs more runs".to_owned()),
         Design::Unknown => said.push("the order of the runs is not known".to_owned()),
-        Design::InBlocks | Design::Interleaved => {}
+        Design::InBlocks | Design::Interleaved | Design::OverTime => {}
     }
     let (a, b) = (c.n_baseline, c.n_candidate);
     if a.min(b) < bootstrap::SMALL_N {

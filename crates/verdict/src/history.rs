@@ -15,7 +15,8 @@ use super::case::Case;
 use super::grammar::Incomparability;
 use super::memory::Round;
 use super::report::{Group, HistoryFigure, HistoryPoint, HistoryReport, HistoryStep};
-use super::{CellValues, Settings, Study, change, family, finish, layout, pairing, trap};
+use super::family::{self, Family};
+use super::{CellValues, Settings, Study, change, finish, layout, pairing, trap};
 use sparkbench_model::{Campaign, Instant, Metric, Run, TimePoint, TimeSeries};
 use sparkbench_stats::{Sample, sample};
 
@@ -379,7 +380,8 @@ fn step(
     // The baseline of the command line is an environment, which these arms are not.
     let settings = Settings { baseline: None, ..round.settings.clone() };
     let round = &round.under(&settings);
-    let case = layout::lay_out(&campaign, runs.iter().collect(), &study.facts, &settings);
+    let mut case = layout::lay_out(&campaign, runs.iter().collect(), &study.facts, &settings);
+    case.over_time = true;
     let groups: Vec<Group> = case
         .cells
         .iter()
@@ -389,7 +391,7 @@ fn step(
     let derived = case.derived();
     let traps = trap::look(&case);
     let mut compared = pairing::compare_all(&case, &groups, derived, &traps, round);
-    family::adjust(&mut compared);
+    family::adjust(&mut compared, Family::EachArm);
     let unnamed = machine.is_none().then(nowhere);
     let finished = |(c, mut obstacles): (super::report::Comparison, Vec<Incomparability>)| {
         obstacles.extend(unnamed.clone());

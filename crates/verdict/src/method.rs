@@ -35,6 +35,8 @@ pub enum Design {
     OneAfterTheOther,
     /// No start times.
     Unknown,
+    /// Two moments: time itself is what is compared.
+    OverTime,
 }
 
 impl Design {
@@ -46,6 +48,7 @@ impl Design {
             Self::Mixed => "mixed",
             Self::OneAfterTheOther => "one-after-the-other",
             Self::Unknown => "unknown",
+            Self::OverTime => "over-time",
         }
     }
 
@@ -117,6 +120,11 @@ impl Layout {
         Self { design, a, b, blocks, hours_a_block }
     }
 
+    /// Two moments of one arm: no blocks, and no time that could be taken off.
+    pub fn over_time(a: Vec<Unit>, b: Vec<Unit>) -> Self {
+        Self { design: Design::OverTime, a, b, blocks: Vec::new(), hours_a_block: None }
+    }
+
     /// Figures of the baseline.
     pub fn of_a(&self) -> Vec<f64> {
         self.a.iter().map(|unit| unit.value).collect()
@@ -130,7 +138,8 @@ impl Layout {
     /// The same without some runs.
     pub fn without(&self, runs: &[&str]) -> Self {
         let kept = |units: &[Unit]| units.iter().filter(|unit| !runs.contains(&unit.run.as_str())).cloned().collect();
-        Self::of(kept(&self.a), kept(&self.b))
+        let (a, b) = (kept(&self.a), kept(&self.b));
+        if self.design == Design::OverTime { Self::over_time(a, b) } else { Self::of(a, b) }
     }
 }
 
@@ -244,7 +253,8 @@ mod tests {
     fn rounds_that_follow_each_other_are_blocks_and_rounds_of_each_arm_alone_are_not() {
         let layout = Layout::of(arm("a", &[0, 30, 40, 70]), arm("b", &[10, 20, 50, 60]));
         assert_eq!(layout.design, Design::InBlocks);
-        assert_eq!(layout.blocks.iter().map(|block| block.lead).collect::<Vec<_>>(), [0.5, -0.5, 0.5, -0.5]);
+        let halves: Vec<f64> = layout.blocks.iter().map(|block| (1e6 * block.lead).round() / 1e6).collect();
+        assert_eq!(halves, [0.5, -0.5, 0.5, -0.5]);
         assert_eq!(layout.blocks[1].runs, ["a2", "b2"]);
         assert_eq!(design(&[0, 10, 20, 30], &[40, 50, 60, 70]), Design::OneAfterTheOther);
     }

@@ -80,7 +80,11 @@ pub(super) fn compare_all(
                         &empty_b
                     }
                 };
-                let layout = Layout::of(units(base, &metric.name), units(candidate, &metric.name));
+                let (of_base, of_candidate) = (units(base, &metric.name), units(candidate, &metric.name));
+                let layout = match case.over_time {
+                    true => Layout::over_time(of_base, of_candidate),
+                    false => Layout::of(of_base, of_candidate),
+                };
                 let pairs = order::pairs(&layout, order, runs, base.environment, &metric.name);
                 let pair = Pair {
                     metric: &metric,

@@ -26,7 +26,7 @@ pub(crate) fn of(c: &Comparison, settings: &Settings) -> Option<PromiseReport> {
             let (a, b) = effect.on_scale()?;
             promise::more_runs(&a, &b, limits, level, power::TARGET_POWER, MOST)
         }
-        Design::Mixed | Design::OneAfterTheOther => None,
+        Design::Mixed | Design::OneAfterTheOther | Design::OverTime => None,
     }?;
     Some(report(found, effect))
 }

@@ -60,7 +60,7 @@ pub fn choices(c: &Comparison, grounds: &VerdictInputs, arms: Arms<'_>, settings
     row(AS_JUDGED, grounds.clone());
     let tost = c.tost.as_ref().is_some_and(|tost| tost.equivalent);
     row("no adjustment for the family", VerdictInputs { p: c.p, equivalent: tost, ..grounds.clone() });
-    if matches!(c.design, Design::Interleaved | Design::Unknown) {
+    if !c.design.is_apart() && c.design != Design::InBlocks {
         let student = c.student_t.as_ref().map(|t| t.p);
         row("Student t instead of Welch", VerdictInputs { p: holm(student), ..grounds.clone() });
         let splits = c.permutation.as_ref().map(|t| t.p);
