@@ -100,3 +100,16 @@ fn sides<'a>(a: &'a [f64], b: &'a [f64], direction: Direction) -> Option<(&'a [f
 fn per_cent((low, high): (f64, f64)) -> (f64, f64) {
     (100.0 * (low - 1.0), 100.0 * (high - 1.0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // mpmath 1.4.1, 40 digits: the roots of the quadratic of the contract, with t by root finding on the incomplete beta function.
+    #[test]
+    fn the_interval_is_that_of_the_formula_in_forty_digits() {
+        let (low, high) = ratio_interval(&[10.2, 9.8, 10.9, 11.4, 10.1], &[8.1, 9.3, 8.8, 7.9], 0.95).unwrap();
+        assert!((low / 1.096_831_232_058_524_9 - 1.0).abs() < 1e-9, "{low}");
+        assert!((high / 1.383_325_362_909_286_9 - 1.0).abs() < 1e-9, "{high}");
+    }
+}

@@ -5,7 +5,7 @@
 //!
 //! Source: Welch, *Biometrika* 34 (1947).
 
-use super::dist;
+use super::contrast::Contrast;
 
 /// A t test and the interval that belongs to it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,45 +48,31 @@ impl Arm {
 pub fn student(a: &[f64], b: &[f64], confidence: f64) -> Option<TTest> {
     let (a, b) = (Arm::of(a)?, Arm::of(b)?);
     let df = a.n + b.n - 2.0;
-    let pooled = pooled_variance(a, b);
-    Some(TTest::new(b.mean - a.mean, (pooled * (1.0 / a.n + 1.0 / b.n)).sqrt(), df, confidence))
+    let se = (pooled_variance(a, b) * (1.0 / a.n + 1.0 / b.n)).sqrt();
+    Some(TTest::of(Contrast { estimate: b.mean - a.mean, se, df }, confidence))
 }
 
 /// Welch's test, the primary one. An arm with fewer than two values: absent.
 pub fn welch(a: &[f64], b: &[f64], confidence: f64) -> Option<TTest> {
-    let (a, b) = (Arm::of(a)?, Arm::of(b)?);
-    Some(TTest::new(b.mean - a.mean, (a.v() + b.v()).sqrt(), welch_df(a, b), confidence))
+    Some(TTest::of(contrast(a, b)?, confidence))
 }
 
-/// Interval of the difference of means by Welch's method at error rate `level`, both sides together. Absent as [`welch`].
-///
-/// For levels near 0, where `1 - level` is no longer a confidence that a number can hold. A level of 0 has no interval.
-pub(crate) fn welch_interval(a: &[f64], b: &[f64], level: f64) -> Option<(f64, f64)> {
+/// Difference of means by Welch's method. An arm with fewer than two values: absent.
+pub fn contrast(a: &[f64], b: &[f64]) -> Option<Contrast> {
     let (a, b) = (Arm::of(a)?, Arm::of(b)?);
-    let (difference, se) = (b.mean - a.mean, (a.v() + b.v()).sqrt());
-    if se == 0.0 {
-        return Some((difference, difference));
-    }
-    let half = -dist::t_quantile(0.5 * level, welch_df(a, b)) * se;
-    half.is_finite().then_some((difference - half, difference + half))
+    Some(Contrast { estimate: b.mean - a.mean, se: (a.v() + b.v()).sqrt(), df: welch_df(a, b) })
 }
 
 /// Test of the mean difference of pairs against 0. Fewer than two pairs: absent.
 pub fn paired(differences: &[f64], confidence: f64) -> Option<TTest> {
-    let d = Arm::of(differences)?;
-    Some(TTest::new(d.mean, d.v().sqrt(), d.n - 1.0, confidence))
+    Some(TTest::of(super::blocks::paired(differences)?, confidence))
 }
 
 impl TTest {
-    fn new(difference: f64, se: f64, df: f64, confidence: f64) -> Self {
-        if se == 0.0 {
-            // No spread at all: equal means are certain to be equal, others certain to differ. Flagged `constant` by the caller.
-            let (t, p) = if difference == 0.0 { (0.0, 1.0) } else { (difference.signum() * f64::INFINITY, 0.0) };
-            return Self { t, df, p, diff_lo: difference, diff_hi: difference };
-        }
-        let t = difference / se;
-        let half = dist::t_quantile(0.5 + 0.5 * confidence, df) * se;
-        Self { t, df, p: dist::t_two_sided(t, df), diff_lo: difference - half, diff_hi: difference + half }
+    // No spread at all: equal means are certain to be equal, others certain to differ. Flagged `constant` by the caller.
+    fn of(contrast: Contrast, confidence: f64) -> Self {
+        let (diff_lo, diff_hi) = contrast.interval(confidence);
+        Self { t: contrast.t(), df: contrast.df, p: contrast.p(), diff_lo, diff_hi }
     }
 }
 

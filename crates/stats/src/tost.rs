@@ -5,8 +5,7 @@
 //!
 //! Source: Schuirmann, *J. Pharmacokin. Biopharm.* 15 (1987).
 
-use super::dist;
-use super::student::{Arm, welch_df};
+use super::{dist, mean, student};
 
 /// Result for one margin.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,28 +20,22 @@ pub struct Tost {
 
 /// The test at one margin. Fewer than two values in an arm or mean A zero: absent. A margin of 0 or below never passes.
 pub fn tost(a: &[f64], b: &[f64], margin_pct: f64, confidence: f64) -> Option<Tost> {
-    let (a, b) = (Arm::of(a)?, Arm::of(b)?);
-    if a.mean == 0.0 || margin_pct.is_nan() {
+    let (contrast, mean_a) = (student::contrast(a, b)?, mean(a));
+    if mean_a == 0.0 || margin_pct.is_nan() {
         return None;
     }
-    let (d, se, df) = (b.mean - a.mean, (a.v() + b.v()).sqrt(), welch_df(a, b));
-    let delta = margin_pct * a.mean.abs() / 100.0;
-    let p = if se == 0.0 {
-        if d.abs() < delta { 0.0 } else { 1.0 }
-    } else {
-        dist::t_sf((d + delta) / se, df).max(dist::t_sf((delta - d) / se, df))
-    };
+    let delta = margin_pct * mean_a.abs() / 100.0;
+    let p = contrast.equivalence_p(-delta, delta);
     Some(Tost { p, equivalent: p < 1.0 - confidence && delta > 0.0, delta })
 }
 
 /// Smallest margin, per cent of |mean A|, at which [`tost`] would still pass. Absent as there.
 pub fn smallest_margin_pct(a: &[f64], b: &[f64], confidence: f64) -> Option<f64> {
-    let (a, b) = (Arm::of(a)?, Arm::of(b)?);
-    if a.mean == 0.0 {
+    let (contrast, mean_a) = (student::contrast(a, b)?, mean(a));
+    if mean_a == 0.0 {
         return None;
     }
-    let (d, se) = (b.mean - a.mean, (a.v() + b.v()).sqrt());
-    let reach = if se == 0.0 { 0.0 } else { dist::t_quantile(confidence, welch_df(a, b)) * se };
-    let margin = 100.0 * (d.abs() + reach) / a.mean.abs();
+    let reach = if contrast.se == 0.0 { 0.0 } else { dist::t_quantile(confidence, contrast.df) * contrast.se };
+    let margin = 100.0 * (contrast.estimate.abs() + reach) / mean_a.abs();
     margin.is_finite().then_some(margin)
 }

@@ -88,19 +88,19 @@ pub struct Look {
 /// A look at the first `n` blocks, at these levels. Absent where an arm has fewer than two values.
 pub(super) fn look(pair: &Pair<'_>, n: usize, (nominal_p, equivalence_level): (f64, f64)) -> Option<Look> {
     let (a, b) = (pair.a.get(..n)?, pair.b.get(..n)?);
-    // The level of this interval is not used. P does not depend on it.
-    let test = student::welch(a, b, 0.95)?;
+    let difference = student::contrast(a, b)?;
+    let p = difference.p();
     let (mean_a, mean_b) = (stats::mean(a), stats::mean(b));
     let overhead_pct = stats::overhead_pct(mean_a, mean_b, pair.direction);
     let repeated_pct = fieller::overhead_pct_at(a, b, pair.direction, nominal_p);
-    let repeated = student::welch_interval(a, b, nominal_p);
+    let repeated = difference.interval_at(nominal_p);
     let per_cent = pair.direction != Direction::DifferenceOnly;
     let (size, interval) = if per_cent { (overhead_pct, repeated_pct) } else { (Some(mean_b - mean_a), repeated) };
     let excludes_zero = interval.is_some_and(|(low, high)| low > 0.0 || high < 0.0);
     let beyond_drift = size.is_some_and(|size| size.abs() > pair.allowance);
     let margin = pair.margin_pct.filter(|_| per_cent);
     let equivalence = margin.and_then(|margin| stats::tost(a, b, margin - pair.allowance, 0.95));
-    let call = if test.p < nominal_p && excludes_zero && beyond_drift {
+    let call = if p < nominal_p && excludes_zero && beyond_drift {
         Call::Difference
     } else if equivalence.is_some_and(|test| test.delta > 0.0 && test.p < equivalence_level) {
         Call::Equivalence
@@ -114,8 +114,8 @@ pub(super) fn look(pair: &Pair<'_>, n: usize, (nominal_p, equivalence_level): (f
         z_boundary: 0.0,
         nominal_p,
         equivalence_level,
-        p: test.p,
-        z: (mean_b - mean_a).signum() * -dist::normal_quantile(0.5 * test.p),
+        p,
+        z: (mean_b - mean_a).signum() * -dist::normal_quantile(0.5 * p),
         equivalence_p: equivalence.map(|test| test.p),
         means: (mean_a, mean_b),
         overhead_pct,
