@@ -49,8 +49,6 @@ pub struct Pair<'a> {
     pub direction: Direction,
     /// Margin of equivalence, per cent of the baseline. Absent where no per cent exists.
     pub margin_pct: Option<f64>,
-    /// Drift that time alone may explain, per cent (or in the unit of the values where no per cent exists). 0 for arms that took turns.
-    pub allowance: f64,
 }
 
 /// One look.
@@ -95,12 +93,11 @@ pub(super) fn look(pair: &Pair<'_>, n: usize, (nominal_p, equivalence_level): (f
     let repeated_pct = fieller::overhead_pct_at(a, b, pair.direction, nominal_p);
     let repeated = difference.interval_at(nominal_p);
     let per_cent = pair.direction != Direction::DifferenceOnly;
-    let (size, interval) = if per_cent { (overhead_pct, repeated_pct) } else { (Some(mean_b - mean_a), repeated) };
+    let interval = if per_cent { repeated_pct } else { repeated };
     let excludes_zero = interval.is_some_and(|(low, high)| low > 0.0 || high < 0.0);
-    let beyond_drift = size.is_some_and(|size| size.abs() > pair.allowance);
     let margin = pair.margin_pct.filter(|_| per_cent);
-    let equivalence = margin.and_then(|margin| stats::tost(a, b, margin - pair.allowance, 0.95));
-    let call = if p < nominal_p && excludes_zero && beyond_drift {
+    let equivalence = margin.and_then(|margin| stats::tost(a, b, margin, 0.95));
+    let call = if p < nominal_p && excludes_zero {
         Call::Difference
     } else if equivalence.is_some_and(|test| test.delta > 0.0 && test.p < equivalence_level) {
         Call::Equivalence

@@ -25,7 +25,7 @@ pub(super) fn is_hopeless(pair: &Pair<'_>, now: usize, later: &[usize], levels: 
     let reach = dist::t_quantile(0.5 + 0.5 * CONFIDENCE, df) * se;
     let (low, high) = (d - reach, d + reach);
     let per_cent = pair.direction != Direction::DifferenceOnly;
-    let margin = pair.margin_pct.filter(|_| per_cent).map(|margin| (margin - pair.allowance) * a.mean.abs() / 100.0);
+    let margin = pair.margin_pct.filter(|_| per_cent).map(|margin| margin * a.mean.abs() / 100.0);
     let first = levels.difference_p.len().saturating_sub(later.len());
     let can = |at: usize, then: usize| {
         let (n, whole) = (now as f64, then as f64);
