@@ -211,7 +211,7 @@ fn campaign(case: &Case, stream: &mut Stream) -> (Vec<f64>, Vec<f64>) {
 }
 
 fn pair<'a>(a: &'a [f64], b: &'a [f64], blocks: &'a [usize]) -> Pair<'a> {
-    Pair { a, b, blocks, direction: Direction::LowerIsBetter, margin_pct: Some(MARGIN), allowance: 0.0 }
+    Pair { a, b, blocks, direction: Direction::LowerIsBetter, margin_pct: Some(MARGIN) }
 }
 
 fn end(rule: Rule, a: &[f64], b: &[f64], case: &Case, known: &mut Known) -> End {

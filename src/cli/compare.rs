@@ -22,7 +22,7 @@ use sparkbench_site::page;
 use sparkbench_text::error::Error;
 use sparkbench_verdict::badge;
 use sparkbench_verdict::number::{count, list, significant};
-use sparkbench_verdict::report::{Analysis, Comparison, VerdictKind};
+use sparkbench_verdict::report::{Analysis, Comparison, Scope, VerdictKind};
 
 /// Compare sets of runs with the first of them, and exit with 1 when one is worse
 ///
@@ -333,7 +333,7 @@ fn report(args: &Compare, compared: &Compared, talk: &Talk) -> Result<Outcome, E
     let Compared { judged, names } = compared;
     let analysis = &judged.analysis;
     let is_side = |c: &&Comparison| names.contains(&c.candidate) && (args.all || c.primary);
-    let shown: Vec<&Comparison> = analysis.comparisons.iter().filter(is_side).collect();
+    let shown: Vec<&Comparison> = analysis.comparisons.all().filter(is_side).collect();
     if shown.is_empty() {
         return Err(Error::archive(format!("{} have no metric in common", list(names)))
             .hint("add --all to see every metric that either has"));
@@ -492,6 +492,7 @@ fn is_beyond(c: &Comparison) -> bool {
     c.verdict.kind == VerdictKind::Slower && c.overhead_pct.is_some_and(|x| x > margin)
 }
 
+/// A loss beyond the margin in any load refuses. What is open is asked of the answers, and of loads that could not be compared at all.
 fn gate(shown: &[&Comparison]) -> Outcome {
     let primary = || shown.iter().filter(|c| c.primary);
     if primary().any(|c| is_beyond(c)) {
@@ -512,7 +513,7 @@ fn terminal(shown: &[&Comparison], alone: &[String], decision: Outcome, talk: &T
     let several = shown.iter().any(|c| shown.first().is_some_and(|first| first.candidate != c.candidate));
     for c in shown {
         let of = if several { format!("{} · ", c.candidate) } else { String::new() };
-        text.push_str(&format!("{of}{} · {} · {}\n", c.model, c.workload, c.label));
+        text.push_str(&format!("{of}{} · {}\n", place(c), c.label));
         text.push_str(&format!("  {:<15} {}\n", c.verdict.word(), c.verdict.said));
         let told = c.verdict.kind == VerdictKind::NotComparable && !c.verdict.is_once();
         if let (true, Some(x), Some(y)) = (told, c.mean_baseline, c.mean_candidate) {
@@ -546,7 +547,7 @@ fn terminal(shown: &[&Comparison], alone: &[String], decision: Outcome, talk: &T
         text.push_str(&format!("{} more in one side only\n", count(alone.len() - MOST_CELLS, "cell")));
     }
     let open = shown.iter().filter(|c| c.primary && is_open(c)).count();
-    let primary = shown.iter().filter(|c| c.primary).count();
+    let primary = shown.iter().filter(|c| c.primary && (c.is_answer || is_forbidden(c))).count();
     text.push_str(&match decision {
         Outcome::Refused => "Worse beyond the margin.\n".to_owned(),
         Outcome::Undecided => format!("No verdict on {open} of {}.\n", count(primary, "primary metric")),
@@ -555,8 +556,21 @@ fn terminal(shown: &[&Comparison], alone: &[String], decision: Outcome, talk: &T
     text
 }
 
+/// Model and workload, or how many loads an answer is about.
+fn place(c: &Comparison) -> String {
+    match c.scope {
+        Scope::Load => format!("{} · {}", c.model, c.workload),
+        Scope::AllLoads if c.model.is_empty() => format!("all {}", count(c.loads.len(), "load")),
+        Scope::AllLoads => format!("{} · all {}", c.model, count(c.loads.len(), "load")),
+    }
+}
+
 fn is_open(c: &Comparison) -> bool {
-    matches!(c.verdict.kind, VerdictKind::Inconclusive | VerdictKind::NotComparable)
+    (c.is_answer && c.verdict.kind == VerdictKind::Inconclusive) || is_forbidden(c)
+}
+
+fn is_forbidden(c: &Comparison) -> bool {
+    c.verdict.kind == VerdictKind::NotComparable
 }
 
 #[cfg(test)]

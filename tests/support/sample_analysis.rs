@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use sparkbench::model::{Direction, Instant, Origin, RawRow, RawText, Sample, Series, Setup, Source, Status};
 use sparkbench::page::{CONSTANTS, Extras, HashedPage, Page, TrapAbout};
+use sparkbench::verdict::method::Design;
 use sparkbench::verdict::report::*;
 
 use super::sample_cost;
@@ -243,7 +244,7 @@ fn comparison(campaign: &str, m: usize, i: usize) -> Comparison {
     };
     let said = match kind {
         VerdictKind::NotComparable => {
-            "container and native are not comparable because drift of 1.3% in native is as large as the difference (D1)"
+            "container and native are not comparable because another model ran than the label says (M1)"
                 .to_owned()
         }
         VerdictKind::Equivalent => format!(
@@ -316,12 +317,26 @@ fn comparison(campaign: &str, m: usize, i: usize) -> Comparison {
             p: 0.0008,
             equivalent: i != 2,
             smallest_margin_pct: Some(overhead.abs() + 0.8 * half),
-            smallest_margin_with_drift_pct: Some(overhead.abs() + 0.8 * half),
+            p_holm: Some(0.0008),
         }),
         power_at_10pct: Some(1.0),
         mde_pct: Some(1.4 * half),
         runs_needed: Some(2),
-        runs_to_decide: (kind == VerdictKind::Inconclusive).then_some(24),
+        promise: (kind == VerdictKind::Inconclusive).then_some(PromiseReport {
+            blocks: 14,
+            hours: Some(5.5),
+            probability: 0.81,
+        }),
+        p: Some(if i == 2 { 1.2e-9 } else { 0.041 }),
+        test: "Welch and covariance with time",
+        interval_of_verdict: None,
+        counted_with: None,
+        scope: Scope::Load,
+        loads: Vec::new(),
+        interaction: None,
+        design: Design::OneAfterTheOther,
+        effect: None,
+        is_answer: i != 1,
         p_adjusted: Adjusted {
             bonferroni: Some(0.25),
             holm: Some(if i == 2 { 0.0 } else { 0.123 }),
@@ -330,13 +345,13 @@ fn comparison(campaign: &str, m: usize, i: usize) -> Comparison {
             family_size: 6,
             others: Vec::new(),
         },
-        drift_allowance_pct: if m == 0 { 1.3 } else { 0.0 },
         order: "blocked".into(),
         without_flagged: (m == 0).then(|| WithoutFlagged {
             left_out: vec![run_id(campaign, "native", MODELS[m].0, 0)],
             overhead_pct: Some(overhead * 0.8),
             low: Some(overhead * 0.8 - half),
             high: Some(overhead * 0.8 + half),
+            effect: None,
         }),
         stability: ["half margin", "double margin", "permutation instead of Welch", "without flagged runs"]
             .iter()
@@ -355,7 +370,7 @@ fn comparison(campaign: &str, m: usize, i: usize) -> Comparison {
             said: said.to_owned(),
             advice: None,
             text: format!("{said}; arms were run one after the other; n = 10 below 20; one session."),
-            reasons: if kind == VerdictKind::NotComparable { vec!["D1".into()] } else { Vec::new() },
+            reasons: if kind == VerdictKind::NotComparable { vec!["M1".into()] } else { Vec::new() },
             because: Vec::new(),
             caveats: vec!["arms were run one after the other".into(), "n = 10 below 20".into(), "one session".into()],
         },

@@ -69,7 +69,7 @@ const NESTED: &[&str] = &[
 
 /// Comparisons with their verdicts.
 pub(super) fn comparisons(analysis: &Analysis) -> Result<Flat, Error> {
-    flatten("comparisons", &analysis.comparisons)
+    flatten("comparisons", &analysis.comparisons.all().collect::<Vec<_>>())
 }
 
 /// Groups: what the runs of one cell say of one metric.

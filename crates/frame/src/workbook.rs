@@ -277,7 +277,7 @@ fn metadata(sheet: &mut Worksheet, analysis: &Analysis, left_out: &[String], sty
         ("seed".into(), Cell::Number(settings.seed as f64)),
         ("moments".into(), Cell::Text("Coordinated Universal Time".into())),
         ("runs".into(), Cell::Number(analysis.runs.len() as f64)),
-        ("comparisons".into(), Cell::Number(analysis.comparisons.len() as f64)),
+        ("comparisons".into(), Cell::Number(analysis.comparisons.all().count() as f64)),
     ];
     for campaign in &analysis.campaigns {
         rows.push((format!("campaign {}", campaign.name), Cell::Text(campaign.title.clone())));

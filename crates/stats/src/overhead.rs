@@ -56,6 +56,36 @@ pub fn change_interval((low, high): (f64, f64), direction: Direction) -> Option<
     Some((a.min(b), a.max(b)))
 }
 
+/// A value on the scale of comparisons in blocks: its logarithm, or itself where no per cent exists.
+pub fn on_scale(value: f64, direction: Direction) -> f64 {
+    if direction == Direction::DifferenceOnly { value } else { value.ln() }
+}
+
+/// A difference on that scale, B minus A, as an overhead in per cent. Where no per cent exists it stays a difference.
+pub fn from_scale(difference: f64, direction: Direction) -> f64 {
+    match direction {
+        Direction::DifferenceOnly => difference,
+        Direction::HigherIsBetter => 100.0 * (-difference).exp_m1(),
+        Direction::LowerIsBetter | Direction::Neutral => 100.0 * difference.exp_m1(),
+    }
+}
+
+/// An interval on that scale as one of the overhead. Absent where an end is infinite.
+pub fn interval_from_scale((low, high): (f64, f64), direction: Direction) -> Option<(f64, f64)> {
+    let (x, y) = (from_scale(low, direction), from_scale(high, direction));
+    (x.is_finite() && y.is_finite()).then_some((x.min(y), x.max(y)))
+}
+
+/// Overheads of plus and minus `margin_pct` on that scale. Absent where no per cent exists.
+pub fn limits(margin_pct: f64, direction: Direction) -> Option<(f64, f64)> {
+    let (low, high) = ((1.0 - margin_pct / 100.0).max(0.0).ln(), (margin_pct / 100.0).ln_1p());
+    match direction {
+        Direction::DifferenceOnly => None,
+        Direction::HigherIsBetter => Some((-high, -low)),
+        Direction::LowerIsBetter | Direction::Neutral => Some((low, high)),
+    }
+}
+
 /// Welch interval of the difference of mean logs, turned back into per cent: an interval for the ratio of geometric means.
 ///
 /// Absent unless all values are positive and each arm has two.

@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 use sparkbench_model::{Instant, Metric, Run};
+use sparkbench_stats::overhead::on_scale;
 use sparkbench_stats::{self as stats, Direction, blocks};
 
 use super::case::Case;
 use super::compare::{self, Pair};
 use super::distinct::distinct;
-use super::effect::on_scale;
 use super::grammar::Incomparability;
 use super::memory::Round;
 use super::method::{Design, Layout, Unit};

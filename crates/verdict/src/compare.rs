@@ -214,6 +214,6 @@ fn without_flagged(pair: &Pair<'_>, direction: stats::Direction, settings: &Sett
         overhead_pct: effect.size().filter(|_| pair.metric.ratio_scale),
         low: interval.map(|i| i.0),
         high: interval.map(|i| i.1),
-        effect,
+        effect: Some(effect),
     })
 }

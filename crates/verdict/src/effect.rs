@@ -8,7 +8,7 @@
 use sparkbench_stats::bootstrap::Job;
 use sparkbench_stats::blocks::{self, Block};
 use sparkbench_stats::contrast::Contrast;
-use sparkbench_stats::{self as stats, Direction, consecutive, fieller, permutation};
+use sparkbench_stats::{self as stats, Direction, consecutive, fieller, overhead, permutation};
 
 use super::method::{Design, Layout, Unit, WholeBlock};
 
@@ -72,7 +72,7 @@ impl EffectEstimate {
         let found = blocks::in_blocks(&blocks);
         Self {
             direction,
-            size: found.map(|found| told(found.estimate, direction)),
+            size: found.map(|found| overhead::from_scale(found.estimate, direction)),
             p: found.as_ref().map(Contrast::p),
             estimates: found.map(Part::T).into_iter().collect(),
             layout,
@@ -118,7 +118,7 @@ impl EffectEstimate {
     /// Values of both arms on the scale of the estimate. Absent where they have none there.
     pub fn on_scale(&self) -> Option<(Vec<f64>, Vec<f64>)> {
         let values = |units: &[Unit]| -> Option<Vec<f64>> {
-            let each = units.iter().map(|unit| on_scale(unit.value, self.direction));
+            let each = units.iter().map(|unit| overhead::on_scale(unit.value, self.direction));
             each.map(|value| value.is_finite().then_some(value)).collect()
         };
         Some((values(&self.layout.a)?, values(&self.layout.b)?))
@@ -126,12 +126,7 @@ impl EffectEstimate {
 
     /// A margin on the scale of the estimate, candidate minus baseline. Absent where no per cent exists.
     pub fn limits(&self, margin_pct: f64) -> Option<(f64, f64)> {
-        let (low, high) = ((1.0 - margin_pct / 100.0).max(0.0).ln(), (margin_pct / 100.0).ln_1p());
-        match self.direction {
-            Direction::DifferenceOnly => None,
-            Direction::HigherIsBetter => Some((-high, -low)),
-            Direction::LowerIsBetter | Direction::Neutral => Some((low, high)),
-        }
+        overhead::limits(margin_pct, self.direction)
     }
 
     /// Overhead in per cent (positive: the candidate costs more), or the difference.
@@ -165,7 +160,7 @@ impl EffectEstimate {
     /// The interval at a confidence: of several estimates their hull. Absent where one of them has none.
     pub fn interval(&self, confidence: f64) -> Option<(f64, f64)> {
         let each = self.estimates.iter().map(|estimate| match estimate {
-            Part::T(contrast) => self.told_interval(contrast.interval(confidence)),
+            Part::T(contrast) => overhead::interval_from_scale(contrast.interval(confidence), self.direction),
             Part::Means(a, b) if self.direction == Direction::DifferenceOnly => {
                 stats::welch(a, b, confidence).map(|test| (test.diff_lo, test.diff_hi))
             }
@@ -200,11 +195,6 @@ impl EffectEstimate {
         let (low, high) = self.interval(2.0 * confidence - 1.0)?;
         Some(low.abs().max(high.abs())).filter(|margin| margin.is_finite())
     }
-
-    fn told_interval(&self, (low, high): (f64, f64)) -> Option<(f64, f64)> {
-        let (x, y) = (told(low, self.direction), told(high, self.direction));
-        (x.is_finite() && y.is_finite()).then_some((x.min(y), x.max(y)))
-    }
 }
 
 fn of_means(a: &[f64], b: &[f64], direction: Direction) -> Option<f64> {
@@ -216,28 +206,14 @@ fn of_means(a: &[f64], b: &[f64], direction: Direction) -> Option<f64> {
 }
 
 fn mean_on_scale(values: &[f64], direction: Direction) -> f64 {
-    stats::mean(&values.iter().map(|value| on_scale(*value, direction)).collect::<Vec<_>>())
-}
-
-/// The logarithm of the metric, where a per cent exists.
-pub(crate) fn on_scale(value: f64, direction: Direction) -> f64 {
-    if direction == Direction::DifferenceOnly { value } else { value.ln() }
-}
-
-/// A difference of logarithms as an overhead in per cent.
-pub(crate) fn told(difference: f64, direction: Direction) -> f64 {
-    match direction {
-        Direction::DifferenceOnly => difference,
-        Direction::HigherIsBetter => 100.0 * (-difference).exp_m1(),
-        Direction::LowerIsBetter | Direction::Neutral => 100.0 * difference.exp_m1(),
-    }
+    stats::mean(&values.iter().map(|value| overhead::on_scale(*value, direction)).collect::<Vec<_>>())
 }
 
 /// The difference at equal time. Hours from the first run, so that no digits are lost.
 fn at_equal_time(layout: &Layout, direction: Direction) -> Option<Contrast> {
     let first = layout.a.iter().chain(&layout.b).filter_map(|unit| unit.started).min()?;
     let of = |units: &[Unit]| -> Option<Vec<(f64, f64)>> {
-        let point = |unit: &Unit| Some((unit.started?.seconds_since(first) / 3_600.0, on_scale(unit.value, direction)));
+        let point = |unit: &Unit| Some((unit.started?.seconds_since(first) / 3_600.0, overhead::on_scale(unit.value, direction)));
         units.iter().map(point).collect()
     };
     consecutive::at_equal_time(&of(&layout.a)?, &of(&layout.b)?)

@@ -148,10 +148,11 @@ fn add_campaign(analysis: &mut Analysis, case: &Case<'_>, groups: &[Group], roun
     let is_one_load = distinct(rows.iter().map(|(c, _)| (c.model.as_str(), c.workload.as_str()))).len() == 1;
     rows.iter_mut().for_each(|(c, _)| c.is_answer = alone && c.primary && c.counted_with.is_none());
     answers.iter_mut().for_each(|(c, _)| c.is_answer = c.counted_with.is_none());
-    family::adjust(&mut rows, if is_one_load { Family::AllArms } else { Family::EachArm });
-    family::adjust(&mut answers, Family::AllArms);
-    sequential::attach(&mut rows, case, groups);
-    sequential::attach(&mut answers, case, &means);
+    let of_loads = if is_one_load { Family::AllArms } else { Family::EachArm };
+    for (rows, groups, family) in [(&mut rows, groups, of_loads), (&mut answers, means.as_slice(), Family::AllArms)] {
+        family::adjust(rows, family);
+        sequential::attach(rows, case, groups, family);
+    }
     let finish = |rows: Vec<(Comparison, Vec<Incomparability>)>, groups: &[Group]| -> Vec<Comparison> {
         let each = rows.into_par_iter().with_max_len(1);
         let mut done: Vec<Comparison> = each.map(|(c, obstacles)| finish::finish(c, obstacles, groups, round)).collect();

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use super::case::Case;
 use super::compare::direction_of;
 use super::distinct::distinct;
+use super::family::Family;
 use super::grammar::{self, Incomparability};
 use super::number::{decimals, fixed, significant};
 use super::report::{
@@ -41,20 +42,22 @@ pub fn rounds(case: &Case<'_>) -> u32 {
 
 /// Puts the looks beside each comparison of a sequential campaign. Elsewhere nothing changes. `obstacles` forbid a decision, and do not
 /// change the share of the others.
-pub fn attach(comparisons: &mut [(Comparison, Vec<Incomparability>)], case: &Case<'_>, groups: &[Group]) {
+pub(crate) fn attach(
+    comparisons: &mut [(Comparison, Vec<Incomparability>)],
+    case: &Case<'_>,
+    groups: &[Group],
+    family: Family,
+) {
     let Some(design) = design_of(case.campaign) else { return };
     let reached = design.reached(rounds(case) as usize);
     let mut known = Known::default();
-    let families: Vec<(String, String, bool)> =
-        distinct(comparisons.iter().map(|(c, _)| (c.baseline.clone(), c.candidate.clone(), c.primary)));
-    for (baseline, candidate, primary) in families {
-        let of: Vec<usize> = (0..comparisons.len())
-            .filter(|i| {
-                comparisons
-                    .get(*i)
-                    .is_some_and(|(c, _)| c.baseline == baseline && c.candidate == candidate && c.primary == primary)
-            })
-            .collect();
+    let key = |c: &Comparison| {
+        let candidate = (family == Family::EachArm).then(|| c.candidate.clone());
+        (c.baseline.clone(), candidate, c.primary)
+    };
+    for family in distinct(comparisons.iter().map(|(c, _)| key(c))) {
+        let of: Vec<usize> =
+            (0..comparisons.len()).filter(|i| comparisons.get(*i).is_some_and(|(c, _)| key(c) == family)).collect();
         let blocks: Vec<Option<Blocks>> = of
             .iter()
             .map(|i| comparisons.get(*i).and_then(|(c, _)| Blocks::of(c, case, groups, &design, reached)))
@@ -62,7 +65,9 @@ pub fn attach(comparisons: &mut [(Comparison, Vec<Incomparability>)], case: &Cas
         let members: Vec<(usize, &Blocks)> =
             of.iter().zip(&blocks).filter_map(|(i, b)| Some((*i, b.as_ref()?))).collect();
         // A column that is a function of another is not a separate member. It is decided at the same share and takes none away.
-        let is_own = |index: usize| comparisons.get(index).is_some_and(|(c, _)| c.derived_from.is_none());
+        let is_own = |index: usize| {
+            comparisons.get(index).is_some_and(|(c, _)| c.derived_from.is_none() && c.counted_with.is_none())
+        };
         // A comparison that has no value yet counts too: it will want its share at a later look.
         let size = of.iter().filter(|index| is_own(**index)).count().max(1);
         let (own, derived): (Vec<_>, Vec<_>) = members.into_iter().partition(|(index, _)| is_own(*index));

@@ -91,15 +91,15 @@ pub fn choices(c: &Comparison, grounds: &VerdictInputs, arms: Arms<'_>, settings
         row(name, VerdictInputs { margin: Some(margin), equivalent: shown, ..grounds.clone() });
     }
     if let Some(without) = &c.without_flagged
-        && let Some(size) = without.overhead_pct
+        && let (Some(size), Some(effect)) = (without.overhead_pct, &without.effect)
     {
         row(
             "without flagged runs",
             VerdictInputs {
                 size: Some(size),
                 interval: without.low.zip(without.high),
-                p: holm(without.effect.p()),
-                equivalent: equivalent(&without.effect, margin, c, settings),
+                p: holm(effect.p()),
+                equivalent: equivalent(effect, margin, c, settings),
                 ..grounds.clone()
             },
         );
@@ -169,8 +169,10 @@ pub(super) fn panel(
         bca: c.bootstrap_overhead_pct.as_ref().map(|i| (i.low, i.high)),
         bca_inner: resampled.inner,
     }];
-    if let Some(((without, ..), (permutation, bca, bca_inner))) = without.zip(resampled.without) {
-        readings.push(Reading { without_flagged: true, effect: &without.effect, permutation, bca, bca_inner });
+    if let Some(((without, ..), (permutation, bca, bca_inner))) = without.zip(resampled.without)
+        && let Some(effect) = &without.effect
+    {
+        readings.push(Reading { without_flagged: true, effect, permutation, bca, bca_inner });
     }
     let mut cells = Vec::new();
     for reading in &readings {

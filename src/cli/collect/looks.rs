@@ -26,7 +26,7 @@ impl Judge for Analyst {
         let silent = Talk::new(true, false, ColorChoice::Never);
         let intake = intake::runs_of(&[archive.to_owned()], &judging, &silent)?;
         let judged = intake::judge_runs(intake, &judging, &silent)?;
-        let primary: Vec<&Comparison> = judged.analysis.comparisons.iter().filter(|c| c.primary).collect();
+        let primary: Vec<&Comparison> = judged.analysis.comparisons.all().filter(|c| c.is_answer).collect();
         Ok(ruling(&primary, &missing(&judged.study.campaigns, &primary), look))
     }
 }

@@ -9,7 +9,7 @@ use crate::cli::outcome::Outcome;
 use sparkbench_site::chart::xml;
 use sparkbench_text::error::Error;
 use sparkbench_verdict::number::list;
-use sparkbench_verdict::report::{Analysis, Comparison, VerdictKind};
+use sparkbench_verdict::report::{Analysis, Comparison, Scope, VerdictKind};
 
 /// Schema of the JSON.
 const SCHEMA: &str = "sparkbench.compare/1";
@@ -70,7 +70,7 @@ pub(super) fn junit(shown: &[&Comparison], names: &[String], refuses: impl Fn(&C
         shown.len(),
     );
     for c in shown {
-        let (class, name) = (xml(&format!("{}.{}", c.model, c.workload)), xml(&c.metric));
+        let (class, name) = (xml(&format!("{}.{}", c.model, if c.scope == Scope::AllLoads { "all loads" } else { c.workload.as_str() })), xml(&c.metric));
         let (said, whole) = (xml(&c.verdict.said), xml(&c.verdict.text));
         text.push_str(&format!("  <testcase classname=\"{class}\" name=\"{name}\">"));
         if refuses(c) {

@@ -5,8 +5,8 @@
 
 use crate::cli::outcome::Outcome;
 use sparkbench_text::escape::markdown as escape;
-use sparkbench_verdict::number::{list, significant};
-use sparkbench_verdict::report::{Analysis, Comparison, Essential};
+use sparkbench_verdict::number::{count, list, significant};
+use sparkbench_verdict::report::{Analysis, Comparison, Essential, Scope};
 
 /// First line of the Markdown. Shown by nobody.
 pub(super) const MARK: &str = "<!-- sparkbench compare -->";
@@ -28,7 +28,10 @@ pub(super) fn draw(shown: &[&Comparison], names: &[String], gate: Outcome, analy
         text.push_str(&format!(
             "| {} | {} | {} | {} | {} |\n",
             escape(&c.model),
-            escape(&c.workload),
+            escape(&match c.scope {
+                Scope::Load => c.workload.clone(),
+                Scope::AllLoads => format!("all {}", count(c.loads.len(), "load")),
+            }),
             escape(&if several { format!("{}: {}", c.candidate, c.label) } else { c.label.clone() }),
             c.verdict.word(),
             escape(&c.verdict.said)

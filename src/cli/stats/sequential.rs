@@ -120,7 +120,7 @@ pub(super) fn samples(args: &Stats, talk: &Talk) -> Result<String, Error> {
     warn(lines, values.len(), (a.len(), b.len()), design.blocks(), talk);
     let (a, b): (Vec<f64>, Vec<f64>) = values.iter().map(|(_, a, b)| (*a, *b)).unzip();
     let direction = args.direction;
-    let pair = Pair { a: &a, b: &b, blocks: &blocks, direction, margin_pct, allowance: 0.0 };
+    let pair = Pair { a: &a, b: &b, blocks: &blocks, direction, margin_pct };
     let courses = looks::decide(&[pair], &design, 1, &mut Known::default());
     let report = courses.first().and_then(|course| verdict::report(course, &design, 1, &pair)).ok_or_else(|| {
         Error::usage("no look has two complete blocks")

@@ -8,6 +8,7 @@ use super::number::{self, ABSENT, decimals, fixed, p, plain, signed};
 use sparkbench_model::within;
 use sparkbench_verdict::number::decimals as sentence_decimals;
 use sparkbench_verdict::report::{Comparison, Interval, TReport};
+use sparkbench_verdict::method::Design;
 use sparkbench_verdict::stability;
 
 /// One row of numbers.
@@ -46,7 +47,7 @@ pub(super) struct RowView {
     /// Runs an environment that would show a difference of 10 %.
     pub runs_needed: String,
     /// Runs an environment that would decide, where nothing is decided.
-    pub runs_to_decide: Option<String>,
+    pub to_decide: Option<String>,
     /// Other choices that agree: `8 of 9`.
     pub stable: Option<String>,
     /// Verdict.
@@ -121,11 +122,11 @@ impl RowView {
             smallest: c
                 .tost
                 .as_ref()
-                .and_then(|t| t.smallest_margin_with_drift_pct)
+                .and_then(|t| t.smallest_margin_pct)
                 .map_or_else(|| ABSENT.to_owned(), percent_of),
             mde: c.mde_pct.map_or_else(|| ABSENT.to_owned(), percent_of),
             runs_needed: c.runs_needed.map_or_else(|| ABSENT.to_owned(), number::count),
-            runs_to_decide: c.runs_to_decide.map(number::count),
+            to_decide: c.promise.map(|promise| promise.blocks).map(number::count),
             stable: super::stable::short(c),
             badge: labels::judged(c),
         }
@@ -183,6 +184,7 @@ impl Brief {
     pub(super) fn new(anchor: &str, c: &Comparison) -> Self {
         let mut parts = Vec::new();
         let tests = [
+            (c.test, c.p),
             ("Welch", c.welch_t.as_ref().map(|t| t.p)),
             ("Mann-Whitney", c.mann_whitney.as_ref().map(|u| u.p)),
             ("permutation", c.permutation.as_ref().map(|t| t.p)),
@@ -271,13 +273,7 @@ fn estimate(c: &Comparison) -> Vec<Row> {
             "100 (baseline − candidate) / baseline",
         ));
     }
-    let order = match c.order.as_str() {
-        "blocked" => "one environment after the other",
-        "interleaved" => "the environments took turns",
-        "mixed" => "the environments did not take turns evenly",
-        _ => "order not recorded",
-    };
-    rows.push(row("Drift allowance", format!("{} %", plain(c.drift_allowance_pct)), order));
+    rows.push(row("Design", c.design.word().replace('-', " "), c.test));
     rows
 }
 
@@ -391,15 +387,13 @@ fn sameness(c: &Comparison) -> Vec<Row> {
         rows.push(row(
             &format!("Two one-sided tests at ±{} %", plain(t.margin_pct)),
             format!("p {}", p_sign(t.p)),
-            format!("{said} before any drift allowance"),
+            format!("{said}, alone"),
         ));
-        if let (Some(margin), Some(alone)) = (t.smallest_margin_with_drift_pct, t.smallest_margin_pct) {
-            let note = if margin > alone {
-                format!("the data support sameness to this, and to {} before the drift allowance", percent_of(alone))
-            } else {
-                "the data support sameness to this".to_owned()
-            };
-            rows.push(row("Smallest margin that would pass", percent_of(margin), &note));
+        if let Some(p) = t.p_holm {
+            rows.push(row("The same in its family", format!("Holm p {}", p_sign(p)), "decides"));
+        }
+        if let Some(margin) = t.smallest_margin_pct {
+            rows.push(row("Smallest margin that would pass", percent_of(margin), "the data support sameness to this"));
         }
     }
     if let Some(power) = c.power_at_10pct {
@@ -411,8 +405,10 @@ fn sameness(c: &Comparison) -> Vec<Row> {
     if let Some(n) = c.runs_needed {
         rows.push(row("Runs to see 10 %", number::count(n), "per environment, at power 0.8 and the spread seen here"));
     }
-    if let Some(n) = c.runs_to_decide {
-        rows.push(row("Runs that would decide", number::count(n), "per environment, taking turns, at power 0.8"));
+    if let Some(promise) = c.promise {
+        let what = if c.design == Design::InBlocks { "More blocks that decide" } else { "More runs that decide" };
+        let probability = format!("with probability {}, taking turns", fixed(promise.probability, 2));
+        rows.push(row(what, number::count(promise.blocks), probability));
     }
     rows
 }

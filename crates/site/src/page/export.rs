@@ -13,7 +13,7 @@ use super::publish::Earlier;
 use sparkbench_text::error::Error;
 use sparkbench_text::escape::cell as text;
 use sparkbench_text::hash::hash;
-use sparkbench_verdict::report::{Analysis, Comparison, Interval, NamedInterval};
+use sparkbench_verdict::report::{Analysis, Comparison, Comparisons, Interval, NamedInterval, Scope};
 
 /// `data/analysis.json`.
 pub fn json(analysis: &Analysis) -> Result<Page, Error> {
@@ -82,16 +82,19 @@ fn by_key(analysis: &Analysis) -> Analysis {
             &b.metric,
         ))
     });
-    sorted.comparisons.sort_by(|a, b| {
-        (&a.campaign, &a.model, &a.workload, &a.metric, &a.baseline, &a.candidate).cmp(&(
-            &b.campaign,
-            &b.model,
-            &b.workload,
-            &b.metric,
-            &b.baseline,
-            &b.candidate,
-        ))
-    });
+    let Comparisons { all_loads, loads } = &mut sorted.comparisons;
+    for rows in [all_loads, loads] {
+        rows.sort_by(|a, b| {
+            (&a.campaign, &a.model, &a.workload, &a.metric, &a.baseline, &a.candidate).cmp(&(
+                &b.campaign,
+                &b.model,
+                &b.workload,
+                &b.metric,
+                &b.baseline,
+                &b.candidate,
+            ))
+        });
+    }
     sorted.traps.sort_by(|a, b| (a.id, &a.subject).cmp(&(b.id, &b.subject)));
     sorted
 }
@@ -153,7 +156,7 @@ pub(super) const COLUMNS: &[&str] = &[
     "tost_p",
     "tost_equivalent",
     "smallest_margin_pct",
-    "smallest_margin_with_drift_pct",
+    "tost_p_holm",
     "power_at_10pct",
     "mde_pct",
     "runs_needed",
@@ -161,7 +164,6 @@ pub(super) const COLUMNS: &[&str] = &[
     "p_holm",
     "p_benjamini_hochberg",
     "family_size",
-    "drift_allowance_pct",
     "verdict",
     "verdict_text",
     "reasons",
@@ -173,6 +175,18 @@ pub(super) const COLUMNS: &[&str] = &[
     "said",
     "advice",
     "pooled",
+    "scope",
+    "loads",
+    "design",
+    "test",
+    "p",
+    "counted_with",
+    "verdict_level",
+    "verdict_low",
+    "verdict_high",
+    "promise_blocks",
+    "promise_hours",
+    "promise_probability",
 ];
 
 /// `data/comparisons.csv` (RFC 4180): one row per comparison, every digit, absent cells empty. The last column tells the
@@ -181,7 +195,7 @@ pub(super) fn comparisons(analysis: &Analysis) -> Result<Page, Error> {
     let fault = |e: csv::Error| Error::archive("the comparisons cannot be written as CSV").because(e);
     let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
     writer.write_record(COLUMNS).map_err(fault)?;
-    let own = analysis.comparisons.iter().map(|c| (c, false));
+    let own = analysis.comparisons.all().map(|c| (c, false));
     let pooled = analysis.campaigns.iter().flat_map(|campaign| campaign.pooled.iter().map(|c| (c, true)));
     for (comparison, pooled) in own.chain(pooled) {
         writer.write_record(cells(comparison, pooled)).map_err(fault)?;
@@ -267,7 +281,7 @@ fn cells(c: &Comparison, pooled: bool) -> Vec<String> {
         optional(tost.map(|t| t.p)),
         tost.map_or_else(String::new, |t| t.equivalent.to_string()),
         optional(tost.and_then(|t| t.smallest_margin_pct)),
-        optional(tost.and_then(|t| t.smallest_margin_with_drift_pct)),
+        optional(tost.and_then(|t| t.p_holm)),
         optional(c.power_at_10pct),
         optional(c.mde_pct),
         c.runs_needed.map_or_else(String::new, |n| n.to_string()),
@@ -275,7 +289,6 @@ fn cells(c: &Comparison, pooled: bool) -> Vec<String> {
         optional(c.p_adjusted.holm),
         optional(c.p_adjusted.benjamini_hochberg),
         c.p_adjusted.family_size.to_string(),
-        number(c.drift_allowance_pct),
         c.verdict.kind.word().into(),
         text(&c.verdict.text),
         text(&c.verdict.reasons.join(" ")),
@@ -287,6 +300,21 @@ fn cells(c: &Comparison, pooled: bool) -> Vec<String> {
         text(&c.verdict.said),
         text(c.verdict.advice.as_deref().unwrap_or("")),
         pooled.to_string(),
+        match c.scope {
+            Scope::Load => "load".into(),
+            Scope::AllLoads => "all-loads".into(),
+        },
+        text(&c.loads.join("; ")),
+        c.design.word().into(),
+        c.test.into(),
+        optional(c.p),
+        text(c.counted_with.as_deref().unwrap_or("")),
+        optional(c.interval_of_verdict.map(|i| i.level)),
+        optional(c.interval_of_verdict.map(|i| i.low)),
+        optional(c.interval_of_verdict.map(|i| i.high)),
+        c.promise.map_or_else(String::new, |promise| promise.blocks.to_string()),
+        optional(c.promise.and_then(|promise| promise.hours)),
+        optional(c.promise.map(|promise| promise.probability)),
     ]
 }
 

@@ -207,7 +207,7 @@ impl<'a> Site<'a> {
 
     /// Comparisons of a campaign, each with its anchor on the campaign's page.
     pub fn comparisons(&self, campaign: &str) -> Vec<(&str, &'a Comparison)> {
-        let pairs = self.anchors.iter().map(String::as_str).zip(&self.analysis.comparisons);
+        let pairs = self.anchors.iter().map(String::as_str).zip(self.analysis.comparisons.iter());
         pairs.filter(|(_, c)| c.campaign == campaign).collect()
     }
 

@@ -3,8 +3,8 @@
 //! In:  values of two arms in whole blocks, levels.  Out: [`Look`] after [`Look`].
 //! Not here: levels (see [`super::design`]), several comparisons at once (see [`super::family`]).
 //!
-//! A boundary on the normal scale becomes the level at which a test of one look would have it. Welch's test, with its degrees of freedom,
-//! is compared with that level. So a few runs are not treated as if their spread were known.
+//! A boundary on the normal scale becomes the level at which a test of one look would have it. The paired t of whole blocks, with its degrees
+//! of freedom, is compared with that level. So a few runs are not treated as if their spread were known.
 //!
 //! The interval of a look is the repeated confidence interval: the interval of the fixed design at the level of the look. All of them
 //! together cover the truth at the level of the design, whenever and for whatever reason one stops.
@@ -13,8 +13,9 @@
 
 use super::boundary::Boundary;
 use super::stagewise;
-use crate::overhead::Direction;
-use crate::{self as stats, dist, fieller, student};
+use crate::contrast::Contrast;
+use crate::overhead::{self, Direction};
+use crate::{self as stats, blocks, dist};
 
 /// Result of a look at a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +67,7 @@ pub struct Look {
     pub nominal_p: f64,
     /// Level of each one-sided test of equivalence.
     pub equivalence_level: f64,
-    /// p of Welch's test on all values so far.
+    /// p of the paired t of all blocks so far.
     pub p: f64,
     /// The same as a normal score, with the sign of the difference. Infinite for a p of 0.
     pub z: f64,
@@ -74,6 +75,8 @@ pub struct Look {
     pub equivalence_p: Option<f64>,
     /// Means of the arms so far.
     pub means: (f64, f64),
+    /// Mean difference of the blocks so far, of the logarithms where all values have one.
+    pub estimate: f64,
     /// Overhead so far, per cent.
     pub overhead_pct: Option<f64>,
     /// Repeated confidence interval of the overhead, per cent. Absent where it is unbounded or no per cent exists.
@@ -83,23 +86,18 @@ pub struct Look {
     pub call: Call,
 }
 
-/// A look at the first `n` blocks, at these levels. Absent where an arm has fewer than two values.
+/// A look at the first `n` blocks, at these levels. Absent below two blocks.
 pub(super) fn look(pair: &Pair<'_>, n: usize, (nominal_p, equivalence_level): (f64, f64)) -> Option<Look> {
     let (a, b) = (pair.a.get(..n)?, pair.b.get(..n)?);
-    let difference = student::contrast(a, b)?;
-    let p = difference.p();
-    let (mean_a, mean_b) = (stats::mean(a), stats::mean(b));
-    let overhead_pct = stats::overhead_pct(mean_a, mean_b, pair.direction);
-    let repeated_pct = fieller::overhead_pct_at(a, b, pair.direction, nominal_p);
-    let repeated = difference.interval_at(nominal_p);
-    let per_cent = pair.direction != Direction::DifferenceOnly;
-    let interval = if per_cent { repeated_pct } else { repeated };
-    let excludes_zero = interval.is_some_and(|(low, high)| low > 0.0 || high < 0.0);
-    let margin = pair.margin_pct.filter(|_| per_cent);
-    let equivalence = margin.and_then(|margin| stats::tost(a, b, margin, 0.95));
-    let call = if p < nominal_p && excludes_zero {
+    let found = contrast(pair, n)?;
+    let per_cent = pair.direction != Direction::DifferenceOnly && pair.has_logs();
+    let p = found.p();
+    let ends = found.interval_at(nominal_p);
+    let plain: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).collect();
+    let equivalence_p = pair.limits().map(|(low, high)| found.equivalence_p(low, high));
+    let call = if p < nominal_p {
         Call::Difference
-    } else if equivalence.is_some_and(|test| test.delta > 0.0 && test.p < equivalence_level) {
+    } else if equivalence_p.is_some_and(|p| p < equivalence_level) {
         Call::Equivalence
     } else {
         Call::GoOn
@@ -112,14 +110,38 @@ pub(super) fn look(pair: &Pair<'_>, n: usize, (nominal_p, equivalence_level): (f
         nominal_p,
         equivalence_level,
         p,
-        z: (mean_b - mean_a).signum() * -dist::normal_quantile(0.5 * p),
-        equivalence_p: equivalence.map(|test| test.p),
-        means: (mean_a, mean_b),
-        overhead_pct,
-        repeated_pct,
-        repeated,
+        z: found.estimate.signum() * -dist::normal_quantile(0.5 * p),
+        equivalence_p,
+        means: (stats::mean(a), stats::mean(b)),
+        estimate: found.estimate,
+        overhead_pct: per_cent.then(|| overhead::from_scale(found.estimate, pair.direction)),
+        repeated_pct: ends
+            .filter(|_| per_cent)
+            .and_then(|ends| overhead::interval_from_scale(ends, pair.direction)),
+        repeated: blocks::paired(&plain).and_then(|plain| plain.interval_at(nominal_p)),
         call,
     })
+}
+
+/// The mean difference of the first `n` blocks, on the scale of comparisons in blocks.
+pub(super) fn contrast(pair: &Pair<'_>, n: usize) -> Option<Contrast> {
+    let direction = if pair.has_logs() { pair.direction } else { Direction::DifferenceOnly };
+    let (a, b) = (pair.a.get(..n)?, pair.b.get(..n)?);
+    let on_scale = |value: f64| overhead::on_scale(value, direction);
+    blocks::paired(&a.iter().zip(b).map(|(a, b)| on_scale(*b) - on_scale(*a)).collect::<Vec<_>>())
+}
+
+impl Pair<'_> {
+    /// Whether every value has a logarithm.
+    fn has_logs(&self) -> bool {
+        self.a.iter().chain(self.b).all(|value| *value > 0.0)
+    }
+
+    /// The margin on the scale of the contrast. Absent where no per cent exists.
+    pub(super) fn limits(&self) -> Option<(f64, f64)> {
+        let margin = self.margin_pct.filter(|margin| *margin > 0.0 && self.has_logs())?;
+        overhead::limits(margin, self.direction)
+    }
 }
 
 impl Look {
@@ -128,18 +150,14 @@ impl Look {
         stagewise::p(boundary, at, self.z)
     }
 
-    /// The median-unbiased estimate of the difference, in the unit of the values. Without any spread the difference itself.
-    pub fn median_unbiased(&self, boundary: &Boundary, at: usize) -> Option<f64> {
-        let difference = self.means.1 - self.means.0;
+    /// The median-unbiased estimate of the overhead, per cent. Absent where no per cent exists. Without any spread the estimate itself.
+    pub fn median_unbiased_pct(&self, boundary: &Boundary, at: usize, direction: Direction) -> Option<f64> {
+        self.overhead_pct?;
         if self.z == 0.0 || self.z.is_infinite() {
-            return Some(difference);
+            return self.overhead_pct;
         }
         let plain = self.z / boundary.times.get(at)?.sqrt();
-        Some(difference * (stagewise::median_unbiased(boundary, at, self.z)? / plain))
-    }
-
-    /// The same as an overhead, per cent. Absent where no per cent exists.
-    pub fn median_unbiased_pct(&self, boundary: &Boundary, at: usize, direction: Direction) -> Option<f64> {
-        stats::overhead_pct(self.means.0, self.means.0 + self.median_unbiased(boundary, at)?, direction)
+        let share = stagewise::median_unbiased(boundary, at, self.z)? / plain;
+        Some(overhead::from_scale(self.estimate * share, direction))
     }
 }

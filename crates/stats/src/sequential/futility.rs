@@ -3,15 +3,13 @@
 //! In:  a comparison at a look, the levels of the remaining looks.  Out: yes or no.
 //! Not here: the consequence (see `run`).
 //!
-//! The most favourable course is assumed. The coming runs have any one mean difference inside the present 95 % interval, whichever helps
+//! The most favourable course is assumed. The coming blocks have any one mean difference inside the present 95 % interval, whichever helps
 //! most, and the spread stays as it is. If no remaining look would decide even then, the comparison is without prospects. To stop for it, or
 //! not to, leaves the error rates as they are, because it declares no difference and no equivalence.
 
-use super::course::Pair;
+use super::course::{self, Pair};
 use super::design::Levels;
 use crate::dist;
-use crate::overhead::Direction;
-use crate::student::{Arm, welch_df};
 
 /// Confidence of the interval from which the most favourable course is taken.
 pub(crate) const CONFIDENCE: f64 = 0.95;
@@ -19,13 +17,10 @@ pub(crate) const CONFIDENCE: f64 = 0.95;
 /// Whether no look after the first `now` blocks can decide. `later` are the blocks at the looks that are left, and `levels` those of all
 /// looks, the last of which belong to them. Without two values in an arm nothing is known, and so nothing is without prospects.
 pub(super) fn is_hopeless(pair: &Pair<'_>, now: usize, later: &[usize], levels: &Levels) -> bool {
-    let arm = |values: &[f64]| values.get(..now).and_then(Arm::of);
-    let (Some(a), Some(b)) = (arm(pair.a), arm(pair.b)) else { return false };
-    let (d, se, df) = (b.mean - a.mean, (a.v() + b.v()).sqrt(), welch_df(a, b));
-    let reach = dist::t_quantile(0.5 + 0.5 * CONFIDENCE, df) * se;
-    let (low, high) = (d - reach, d + reach);
-    let per_cent = pair.direction != Direction::DifferenceOnly;
-    let margin = pair.margin_pct.filter(|_| per_cent).map(|margin| margin * a.mean.abs() / 100.0);
+    let Some(found) = course::contrast(pair, now) else { return false };
+    let (d, se, df) = (found.estimate, found.se, found.df);
+    let (low, high) = found.interval(CONFIDENCE);
+    let limits = pair.limits();
     let first = levels.difference_p.len().saturating_sub(later.len());
     let can = |at: usize, then: usize| {
         let (n, whole) = (now as f64, then as f64);
@@ -35,10 +30,13 @@ pub(super) fn is_hopeless(pair: &Pair<'_>, now: usize, later: &[usize], levels: 
         let level = |levels: &[f64]| levels.get(first + at).copied().unwrap_or(0.0);
         let differs =
             [low, high].into_iter().any(|rest| dist::t_two_sided(at_end(rest) / se, df) < level(&levels.difference_p));
-        // The mean to come that brings the whole closest to no difference.
-        let best = ((0.0 * whole - n * d) / (whole - n)).clamp(low, high);
-        let same = margin
-            .is_some_and(|margin| dist::t_sf((margin - at_end(best).abs()) / se, df) < level(&levels.equivalence_p));
+        // The mean to come that brings the whole closest to the middle of the margin.
+        let same = limits.is_some_and(|(least, most)| {
+            let middle = 0.5 * (least + most);
+            let best = ((middle * whole - n * d) / (whole - n)).clamp(low, high);
+            let (end, level) = (at_end(best), level(&levels.equivalence_p));
+            dist::t_sf((end - least) / se, df).max(dist::t_sf((most - end) / se, df)) < level
+        });
         differs || same
     };
     // Without any spread every look decides.

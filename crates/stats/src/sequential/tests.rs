@@ -221,19 +221,19 @@ fn arms(blocks: usize, shift: f64, spread: f64) -> (Vec<f64>, Vec<f64>) {
 }
 
 fn pair<'a>(arms: &'a (Vec<f64>, Vec<f64>), blocks: &'a [usize]) -> Pair<'a> {
-    Pair { a: &arms.0, b: &arms.1, blocks, direction: Direction::LowerIsBetter, margin_pct: Some(2.0), allowance: 0.0 }
+    Pair { a: &arms.0, b: &arms.1, blocks, direction: Direction::LowerIsBetter, margin_pct: Some(2.0) }
 }
 
 #[test]
 fn a_large_difference_is_decided_early_and_a_small_one_ends_equivalent() {
     let (looks, design) = ([5, 8, 12, 20, 30], design(&[5, 8, 12, 20, 30]));
-    let large = arms(30, 12.0, 0.5);
+    let large = arms(30, 12.0, 0.1);
     let course = &decide(&[pair(&large, &looks)], &design, 1, &mut Known::default())[0];
     let at = course.counts().unwrap();
     assert_eq!((at.call, at.look, at.n), (Call::Difference, 1, 5));
     let (low, high) = at.repeated_pct.unwrap();
-    let (fixed_low, fixed_high) =
-        crate::fieller::overhead_pct(&large.0[..5], &large.1[..5], Direction::LowerIsBetter, 0.95).unwrap();
+    let fixed = course::contrast(&pair(&large, &looks), 5).unwrap().interval(0.95);
+    let (fixed_low, fixed_high) = crate::overhead::interval_from_scale(fixed, Direction::LowerIsBetter).unwrap();
     assert!(low < fixed_low && fixed_high < high && low > 0.0, "the repeated interval is the wider one");
     assert!(course.stagewise_p().unwrap() < 0.001);
     assert_eq!(course.looks.len(), 5, "later looks are shown");
@@ -298,7 +298,7 @@ fn a_family_shares_its_rate_and_hands_it_on_at_the_last_look_alone() {
     let between = (1..400)
         .map(|k| arms(12, f64::from(k) * 0.01, 1.0))
         .find(|arms| {
-            let p = crate::welch(&arms.0, &arms.1, 0.95).unwrap().p;
+            let p = crate::sequential::course::contrast(&pair(arms, &looks), 12).unwrap().p();
             p > strict * 1.02 && p < handed_on * 0.98
         })
         .expect("a shift whose p lies between");

@@ -310,6 +310,13 @@ impl Comparisons {
     }
 }
 
+impl FromIterator<Comparison> for Comparisons {
+    fn from_iter<I: IntoIterator<Item = Comparison>>(rows: I) -> Self {
+        let (all_loads, loads) = rows.into_iter().partition(|row| row.scope == Scope::AllLoads);
+        Self { all_loads, loads }
+    }
+}
+
 impl Deref for Comparisons {
     type Target = Vec<Comparison>;
 
@@ -380,7 +387,7 @@ pub struct WithoutFlagged {
     pub high: Option<f64>,
     /// The estimate itself.
     #[serde(skip)]
-    pub effect: EffectEstimate,
+    pub effect: Option<EffectEstimate>,
 }
 
 /// One cell of the stability panel.

@@ -143,7 +143,7 @@ fn comparison(site: &Site<'_>, campaign: &CampaignReport, kind: &str, words: &[&
             with(united(signed(value, digits), c.unit), c.difference_ci.map_or_else(String::new, |ci| ends(ci, digits)))
         }
         "margin" => format!("±{}{JOIN}%", plain(c.tost.as_ref().map(|t| t.margin_pct).ok_or_else(absent)?)),
-        "same" => percent(c.tost.as_ref().and_then(|t| t.smallest_margin_with_drift_pct).ok_or_else(absent)?),
+        "same" => percent(c.tost.as_ref().and_then(|t| t.smallest_margin_pct).ok_or_else(absent)?),
         _ => percent(c.mde_pct.ok_or_else(absent)?),
     };
     let title =
