@@ -215,7 +215,7 @@ fn an_analysis_of_nothing_still_has_its_pages() {
 #[test]
 fn a_campaign_without_numbers_says_so_and_nothing_else_breaks() {
     let mut analysis = sample_analysis::analysis();
-    for c in &mut analysis.comparisons {
+    for c in analysis.comparisons.iter_mut() {
         c.mean_baseline = None;
         c.mean_candidate = None;
         c.difference = None;
