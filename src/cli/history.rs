@@ -15,6 +15,7 @@ use super::stdout::print;
 use super::talk::Talk;
 use sparkbench_text::error::Error;
 use sparkbench_verdict::change;
+use sparkbench_verdict::history::Figures;
 use sparkbench_verdict::report::series::SeriesReport;
 
 /// Show when measurements changed over time, by how much, and what changed with them
@@ -51,7 +52,7 @@ struct Document {
 /// No series in any path, an option that names no series.
 pub(crate) fn run(args: &History, talk: &Talk) -> Result<Outcome, Error> {
     use rayon::prelude::*;
-    let sources = sources(&args.paths, &args.following, talk)?;
+    let sources = sources(&args.paths, &args.following, Figures::All, talk)?;
     let seed = args.following.seed;
     let series: Vec<SeriesReport> =
         sources.par_iter().map(|source| change::report(&source.series, source.margin_pct, seed)).collect();

@@ -15,7 +15,8 @@ use sparkbench_archive::shown;
 use sparkbench_ingest::history::{self, Folder, FoundSeries, SeriesFormat};
 use sparkbench_model::{Metric, TimeSeries};
 use sparkbench_text::error::Error;
-use sparkbench_verdict::history::series as cells;
+use sparkbench_text::plural::counted;
+use sparkbench_verdict::history::{CellSeries, Figures, series as cells};
 
 /// Bytes by which a format is known.
 const HEAD: u64 = 64 * 1024;
@@ -59,11 +60,16 @@ pub(crate) struct Source {
     pub one_machine: bool,
 }
 
-/// Every series below the paths.
+/// Every series below the paths. Of archives those of these figures, of other sources all.
 ///
 /// # Errors
 /// A path that cannot be read, no series, an option that names no series.
-pub(crate) fn sources(paths: &[PathBuf], asked: &Following, talk: &Talk) -> Result<Vec<Source>, Error> {
+pub(crate) fn sources(
+    paths: &[PathBuf],
+    asked: &Following,
+    figures: Figures,
+    talk: &Talk,
+) -> Result<Vec<Source>, Error> {
     let margins = margins(&asked.margins)?;
     let mut found: Vec<Source> = Vec::new();
     let mut archives: Vec<PathBuf> = Vec::new();
@@ -72,14 +78,14 @@ pub(crate) fn sources(paths: &[PathBuf], asked: &Following, talk: &Talk) -> Resu
             archives.push(path.clone());
             continue;
         };
-        own.left_out.iter().for_each(|line| talk.warn(&format!("{}: {line}", shown(path))));
+        own.notes.iter().for_each(|line| talk.warn(&format!("{}: {line}", shown(path))));
         found.extend(own.series.into_iter().map(|series| {
             let margin_pct = margin_of(&series.metric, &margins);
             Source { series, margin_pct, one_machine: true }
         }));
     }
     if !archives.is_empty() {
-        found.extend(of_archives(&archives, asked, &margins, talk)?);
+        found.extend(of_archives(&archives, asked, (&margins, figures), talk)?);
     }
     known(asked, &margins, &found)?;
     if !asked.metrics.is_empty() {
@@ -150,7 +156,7 @@ fn folder(path: &Path) -> Result<Folder, Error> {
 fn of_archives(
     paths: &[PathBuf],
     asked: &Following,
-    margins: &BTreeMap<String, f64>,
+    (margins, figures): (&BTreeMap<String, f64>, Figures),
     talk: &Talk,
 ) -> Result<Vec<Source>, Error> {
     let judging = Judging {
@@ -167,14 +173,19 @@ fn of_archives(
         ..Judging::default()
     };
     let study = intake::study_of(intake::runs_of(paths, &judging, talk)?)?;
-    let found = cells(&study, &judging.settings()?, &asked.metrics);
+    let found = cells(&study, &judging.settings()?, figures);
     if found.iter().any(|cell| !cell.machine_named) {
         talk.warn("no file names the machine of some series, so they may mix two machines. Name it with 'machine' in a labels.toml");
     }
-    Ok(found
-        .into_iter()
-        .map(|cell| Source { series: cell.series, margin_pct: cell.margin_pct, one_machine: cell.machine_named })
-        .collect())
+    let copies: BTreeMap<&str, usize> =
+        found.iter().filter(|cell| cell.copies > 0).map(|cell| (cell.series.subject.as_str(), cell.copies)).collect();
+    for (subject, copies) in copies {
+        talk.warn(&format!("{subject}: {} counted once", counted(copies, "copy of a run is", "copies of runs are")));
+    }
+    let margin = |cell: &CellSeries| margins.get(&cell.series.metric).copied().unwrap_or(cell.margin_pct);
+    let source =
+        |cell: CellSeries| Source { margin_pct: margin(&cell), one_machine: cell.machine_named, series: cell.series };
+    Ok(found.into_iter().map(source).collect())
 }
 
 fn margins(given: &[String]) -> Result<BTreeMap<String, f64>, Error> {

@@ -16,7 +16,8 @@ fn csv(step: f64) -> String {
     for row in 0..40 {
         let level = if row < 24 { 100.0 } else { 100.0 + step };
         let noise = SHAPE[row % 8] * 0.3;
-        text += &format!("2026-01-{:02}T02:00:00Z,c{row},{:.3},{:.3}\n", row % 28 + 1, level + noise, 50.0 - noise);
+        let (month, day) = (row / 28 + 1, row % 28 + 1);
+        text += &format!("2026-{month:02}-{day:02}T02:00:00Z,c{row},{:.3},{:.3}\n", level + noise, 50.0 - noise);
     }
     text
 }
@@ -52,6 +53,76 @@ fn a_table_of_columns_prints_the_form_that_scripts_rely_on() {
     assert!(changes[0]["p"].as_f64().unwrap() <= 0.01);
     // The same seed gives the same bytes.
     assert_eq!(run_in(folder.path(), &["history", "series.csv", "--json"], &[]).expect(0).out, said.out);
+}
+
+#[test]
+fn rows_in_any_order_have_the_changes_of_their_times() {
+    let folder = Folder::new("history-order");
+    let table = csv(20.0);
+    let mut rows: Vec<&str> = table.lines().collect();
+    let header = rows.remove(0);
+    let with = |rows: &[&str]| [&[header], rows].concat().join("\n") + "\n";
+    folder.put("sorted.csv", with(&rows));
+    rows.reverse();
+    folder.put("reversed.csv", with(&rows));
+    // Seven and forty have no common divisor, so every row comes once. Two rows come twice.
+    let shuffled: Vec<&str> = (0..42).map(|i| rows[i * 7 % 40]).collect();
+    folder.put("shuffled.csv", with(&shuffled));
+    let changes = |file: &str| {
+        let said = run_in(folder.path(), &["history", file, "--json", "--metric", "ttft_ms"], &[]).expect(0);
+        let document: Value = serde_json::from_str(&said.out).unwrap();
+        let one = &document["series"][0];
+        let change = &one["change_points"][0];
+        let told = ["time", "before", "after", "change_pct", "p", "last_before"].map(|key| change[key].clone());
+        let name = told[5]["name"].clone();
+        assert_eq!(one["change_points"].as_array().unwrap().len(), 1);
+        ((one["points"].clone(), told[..5].to_vec(), name), said.err)
+    };
+    let (sorted, quiet) = changes("sorted.csv");
+    assert!(sorted.0 == 40 && sorted.2 == "c23" && !quiet.contains("order"), "{sorted:?} {quiet}");
+    for file in ["reversed.csv", "shuffled.csv"] {
+        let (same, said) = changes(file);
+        assert_eq!(same, sorted, "{file}");
+        assert!(said.contains("not in order of time, and were put in order"), "{said}");
+        assert_eq!(said.contains("2 copies of rows are counted once"), file == "shuffled.csv", "{said}");
+    }
+    // The newest row is the newest wherever it stands.
+    let worse = "2026-03-09T02:00:00Z,c40,150,50\n";
+    folder.put("first.csv", format!("{header}\n{worse}{}", table.split_once('\n').unwrap().1));
+    folder.put("last.csv", format!("{table}{worse}"));
+    let gate = |file: &str| run_in(folder.path(), &["compare", file, "--against", "history"], &[]).expect(1).out;
+    assert_eq!(gate("first.csv"), gate("last.csv"));
+}
+
+#[test]
+fn every_figure_of_an_archive_is_followed_and_the_primary_ones_come_first() {
+    let folder = Folder::new("history-figures");
+    for night in 0..12 {
+        let mut table =
+            "environment,model,workload,machine,engine,started_utc,peak_memory_gib,queue_jobs,ttft_ms\n".to_owned();
+        for run in 0..5 {
+            let noise = SHAPE[(night * 5 + run) % 8];
+            let jobs = if night < 6 { 40.0 } else { 60.0 } + noise;
+            let day = night + 1;
+            table += &format!(
+                "native,m,chat,box,vllm,2026-03-{day:02}T02:{run}0:00Z,{:.2},{jobs:.2},{:.2}\n",
+                30.0 + 0.1 * noise,
+                100.0 + noise
+            );
+        }
+        folder.put(&format!("archive/night-{night:02}/runs.csv"), table.clone());
+        if night == 3 {
+            folder.put("archive/night-03-copy/runs.csv", table);
+        }
+    }
+    let said = run_in(folder.path(), &["history", "archive", "--json"], &[]).expect(0);
+    let document: Value = serde_json::from_str(&said.out).unwrap();
+    let series = document["series"].as_array().unwrap();
+    let metrics: Vec<&str> = series.iter().map(|one| one["metric"].as_str().unwrap()).collect();
+    assert_eq!(metrics, ["ttft_ms", "peak_memory_gib", "queue_jobs"], "{}", said.err);
+    // The copied night is one point.
+    assert!(series.iter().all(|one| one["points"] == 12), "{}", said.out);
+    assert_eq!((&series[2]["change_points"][0]["index"], &series[2]["direction"]), (&6.into(), &Value::Null));
 }
 
 #[test]

@@ -85,24 +85,18 @@ pub fn more_runs(
     fewest(now, target, most, |more| {
         let pairs = arms[0].2.iter().flat_map(|a| arms[1].2.iter().map(move |b| [*a, *b]));
         let course = |variances: [f64; 2]| {
-            // Of each arm: how the estimate moves, what is known of the squared standard error at the end, what a square adds, what is expected.
-            let parts = [0, 1].map(|i| {
-                let ((n, seen, _), variance) = (&arms[i], variances[i]);
-                let weight = 1.0 / ((n + more - 1.0) * (n + more));
-                let (moves, known) = (variance * more / (n * (n + more)), weight * (n - 1.0) * seen);
-                (moves, known, weight * variance, known + weight * variance * more, n + more - 1.0)
-            });
-            let sum = |of: &dyn Fn(&(f64, f64, f64, f64, f64)) -> f64| of(&parts[0]) + of(&parts[1]);
-            let (moves, expected) = (sum(&|part| part.0), sum(&|part| part.3));
-            let df = expected * expected / sum(&|part| part.3 * part.3 / part.4);
+            let parts = [0, 1].map(|arm| ArmToCome::new((arms[arm].0, arms[arm].1), variances[arm], more));
+            let sum = |of: fn(&ArmToCome) -> f64| of(&parts[0]) + of(&parts[1]);
+            let (moves, expected) = (sum(|arm| arm.moves), sum(|arm| arm.expected));
+            let df = expected * expected / sum(|arm| arm.expected * arm.expected / arm.df);
             // The two means move by one normal value that counts for their difference, and one across it.
-            let of_move = sum(&|part| part.0 * part.2) / moves;
-            let across = sum(&|part| part.2) - of_move;
-            let mean = sum(&|part| part.2) * (more - 1.0) + across;
-            let half_variance = sum(&|part| part.2 * part.2) * (more - 1.0) + across * across;
+            let of_move = sum(|arm| arm.moves * arm.of_square) / moves;
+            let across = sum(|arm| arm.of_square) - of_move;
+            let mean = sum(|arm| arm.of_square) * (more - 1.0) + across;
+            let half_variance = sum(|arm| arm.of_square * arm.of_square) * (more - 1.0) + across * across;
             Course {
                 moves: moves.sqrt(),
-                known: sum(&|part| part.1),
+                known: sum(|arm| arm.known),
                 of_move,
                 scale: half_variance / mean,
                 df: mean * mean / half_variance,
@@ -111,6 +105,28 @@ pub fn more_runs(
         };
         pairs.map(course).collect()
     })
+}
+
+/// What one of two arms adds to the squared standard error of their difference, where its true variance is known.
+struct ArmToCome {
+    /// Variance by which its mean moves until the end.
+    moves: f64,
+    /// What its runs so far add.
+    known: f64,
+    /// What the square of a standard normal value adds.
+    of_square: f64,
+    /// What is expected in all.
+    expected: f64,
+    /// Degrees of freedom at the end.
+    df: f64,
+}
+
+impl ArmToCome {
+    fn new((n, seen): (f64, f64), variance: f64, more: f64) -> Self {
+        let (count, df) = (n + more, n + more - 1.0);
+        let (known, of_square) = ((n - 1.0) * seen / (df * count), variance / (df * count));
+        Self { moves: variance * more / (n * count), known, of_square, expected: known + of_square * more, df }
+    }
 }
 
 /// True variances at places of equal probability, from one that was seen with `df` degrees of freedom.

@@ -14,6 +14,7 @@ use crate::cli::talk::Talk;
 use sparkbench_text::error::Error;
 use sparkbench_text::escape::markdown as escape;
 use sparkbench_verdict::change::{self, LEAST_STRETCH};
+use sparkbench_verdict::history::Figures;
 use sparkbench_verdict::number::{count, significant};
 use sparkbench_verdict::report::series::{NewestKind, NewestReport, PointName};
 
@@ -49,7 +50,7 @@ struct LeftOut {
 /// # Errors
 /// No series in any path.
 pub(super) fn judge(paths: &[PathBuf], asked: &Following, talk: &Talk) -> Result<NewestVerdicts, Error> {
-    let sources = of_newest(sources(paths, asked, talk)?);
+    let sources = of_newest(sources(paths, asked, Figures::Primary, talk)?);
     let (mut verdicts, mut left_out) = (Vec::new(), Vec::new());
     for source in &sources {
         let series = &source.series;

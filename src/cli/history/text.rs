@@ -39,7 +39,7 @@ pub(super) fn draw(series: &[SeriesReport]) -> String {
         if !odd.is_empty() {
             let more = one.outliers.len().saturating_sub(LISTED);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            text.push_str(&format!("  single odd points: {}{more}\n", odd.join(", ")));
+            text.push_str(&format!("  odd points: {}{more}\n", odd.join(", ")));
         }
     }
     text

@@ -5,7 +5,7 @@
 //!
 //! Versions 1 and 2 of its result files are read. In version 2 a benchmark is a list whose first two entries are the values and the parameters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -37,14 +37,19 @@ pub fn folder(files: &Folder) -> Option<FoundSeries> {
     let benchmarks: Map<String, Value> = serde_json::from_str(files.get(BENCHMARKS)?).ok()?;
     let mut found = FoundSeries::default();
     let mut commits = Vec::new();
+    let mut seen = HashSet::new();
     for (path, text) in files.iter().filter(|(path, _)| path.ends_with(".json")) {
         let Some((machine, file)) = path.split_once('/').filter(|(_, file)| *file != MACHINE) else { continue };
+        if !seen.insert((machine, text)) {
+            found.notes.push(format!("{path}: a copy of another file"));
+            continue;
+        }
         match serde_json::from_str::<Value>(text) {
             Ok(value) => match commit(machine, &value) {
                 Some(commit) => commits.push(commit),
-                None => found.left_out.push(format!("{path}: no commit with results")),
+                None => found.notes.push(format!("{path}: no commit with results")),
             },
-            Err(cause) => found.left_out.push(format!("{machine}/{file}: {cause}")),
+            Err(cause) => found.notes.push(format!("{machine}/{file}: {cause}")),
         }
     }
     commits.sort_by(|a, b| a.date_ms.total_cmp(&b.date_ms).then_with(|| a.hash.cmp(&b.hash)));
@@ -146,6 +151,7 @@ mod tests {
             ("box/bb-py3.12.json", result("bb", 2_000_000, 0.2)),
             ("box/aa-py3.12.json", result("aa", 1_000_000, 0.1)),
             ("box/broken.json", "{".to_owned()),
+            ("box/copy of bb.json", result("bb", 2_000_000, 0.2)),
         ]
         .into_iter()
         .map(|(path, text)| (path.to_owned(), text))
@@ -161,7 +167,8 @@ mod tests {
         assert_eq!((time.subject.as_str(), time.unit.as_str()), ("box · py3.12", "seconds"));
         assert_eq!(time.points.iter().map(|p| (p.row, p.value)).collect::<Vec<_>>(), [(0, 0.1), (1, 0.2)]);
         assert_eq!(time.points[0].time, "1970-01-01T00:16:40Z");
-        assert_eq!(found.left_out.len(), 1);
+        assert_eq!(found.notes.len(), 2);
+        assert_eq!(found.notes[1], "box/copy of bb.json: a copy of another file");
     }
 
     #[test]

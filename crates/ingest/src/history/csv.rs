@@ -3,12 +3,12 @@
 //! In:  the text of a CSV file with a header line.  Out: a series for each metric, and for each `branch` where there is such a column.
 //! Not here: what the labels mean.
 //!
-//! Cells that are empty or say `null`, `NaN` or `NA` are missing: the row counts, the point is absent. Rows keep their order, which is taken for
-//! the order of time: the way tools append to such a table.
+//! Cells that are empty or say `null`, `NaN` or `NA` are missing: the row counts, the point is absent. Rows are put in order of time.
 
 use std::collections::BTreeMap;
 
 use super::found_series::FoundSeries;
+use super::order::in_order;
 use sparkbench_model::{Metric, TimePoint, TimeSeries};
 use sparkbench_text::error::{Error, Place};
 use sparkbench_text::escape::of_cell;
@@ -99,12 +99,14 @@ pub(super) fn read(text: &str, time: &str) -> Result<FoundSeries, Error> {
     }
     let branch_at = header.iter().position(|name| name == BRANCH);
     let name_at = NAMES.iter().find_map(|name| header.iter().position(|h| h == name).filter(|at| labels.contains(at)));
-    let mut found = FoundSeries::default();
+    let time_of = |row: usize| if cell(&rows[row][time_at]) == Cell::Missing { "" } else { &rows[row][time_at] };
+    let order = in_order((0..rows.len()).map(|row| (rows[row].iter().collect::<Vec<_>>(), time_of(row))));
+    let mut found = FoundSeries { notes: order.said, ..FoundSeries::default() };
     for (at, cells) in &columns {
         let Some(cells) = cells else { continue };
         let mut by_branch: BTreeMap<&str, Vec<TimePoint>> = BTreeMap::new();
-        for (row, (record, cell)) in rows.iter().zip(cells).enumerate() {
-            let Cell::Number(value) = *cell else { continue };
+        for &row in &order.rows {
+            let (record, Cell::Number(value)) = (&rows[row], cells[row]) else { continue };
             let said = labels.iter().filter(|&&at| Some(at) != branch_at && !record[at].is_empty());
             let point = TimePoint {
                 row,
@@ -141,6 +143,15 @@ mod tests {
         assert_eq!((ttft.unit.as_str(), ttft.points.len(), ttft.points[1].row), ("ms", 2, 2));
         assert_eq!(ttft.points[1].labels, [("commit".to_owned(), "c3".to_owned())]);
         assert_eq!(found.series[1].points[1].name.as_deref(), Some("17"));
+    }
+
+    #[test]
+    fn rows_are_put_in_order_of_time_and_copies_count_once() {
+        let text = "time,x\n2026-01-03,3\n2026-01-01,1\n2026-01-03,3\n2026-01-01,2\nna,9\n";
+        let found = read(text, "time").unwrap();
+        let points: Vec<(usize, f64)> = found.series[0].points.iter().map(|p| (p.row, p.value)).collect();
+        assert_eq!(points, [(1, 1.0), (3, 2.0), (0, 3.0)]);
+        assert_eq!(found.notes.len(), 3, "{:?}", found.notes);
     }
 
     #[test]

@@ -10,6 +10,6 @@ use sparkbench_model::TimeSeries;
 pub struct FoundSeries {
     /// Series in the order of the source.
     pub series: Vec<TimeSeries>,
-    /// Parts left out, a sentence each.
-    pub left_out: Vec<String>,
+    /// Parts left out, and what was done to the order, a sentence each.
+    pub notes: Vec<String>,
 }

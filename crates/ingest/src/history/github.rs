@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::found_series::FoundSeries;
+use super::order::in_order;
 use sparkbench_model::{Direction, Instant, TimePoint, TimeSeries};
 use sparkbench_text::error::Error;
 
@@ -30,6 +31,14 @@ struct WireEntry {
     #[serde(default)]
     tool: String,
     benches: Vec<WireBench>,
+}
+
+impl WireEntry {
+    /// When it was measured, or else committed. Empty where nothing says it.
+    fn milliseconds(&self) -> String {
+        let committed = || self.commit.timestamp.as_deref().and_then(Instant::parse).map(|moment| moment.0.to_string());
+        self.date.map(|date| date.to_string()).or_else(committed).unwrap_or_default()
+    }
 }
 
 #[derive(Deserialize)]
@@ -66,15 +75,19 @@ pub(super) fn read(text: &str) -> Result<FoundSeries, Error> {
     let data: WireData = serde_json::from_str(body).map_err(wrong)?;
     let mut found = FoundSeries::default();
     for (suite, entries) in data.entries {
-        let mut entries: Vec<WireEntry> = serde_json::from_value(entries).map_err(wrong)?;
-        entries.sort_by(|a, b| a.date.unwrap_or(0.0).total_cmp(&b.date.unwrap_or(0.0)));
+        let texts: Vec<String> = entries.as_array().into_iter().flatten().map(Value::to_string).collect();
+        let entries: Vec<WireEntry> = serde_json::from_value(entries).map_err(wrong)?;
+        let times: Vec<String> = entries.iter().map(WireEntry::milliseconds).collect();
+        let order = in_order(texts.iter().zip(times.iter().map(String::as_str)));
+        found.notes.extend(order.said.iter().map(|line| format!("{suite}: {line}")));
         let mut own: Vec<TimeSeries> = Vec::new();
-        for (row, entry) in entries.iter().enumerate() {
+        for row in order.rows {
+            let entry = &entries[row];
             let time = entry.commit.timestamp.clone();
             let time = time.or_else(|| Some(Instant::from_unix_seconds(entry.date? / 1000.0)?.iso()));
             for bench in &entry.benches {
                 let Some(value) = number(&bench.value) else {
-                    found.left_out.push(format!("{suite}, {}, commit {}: no number", bench.name, entry.commit.id));
+                    found.notes.push(format!("{suite}, {}, commit {}: no number", bench.name, entry.commit.id));
                     continue;
                 };
                 let at = own.iter().position(|s| s.metric == bench.name).unwrap_or_else(|| {
@@ -149,7 +162,8 @@ mod tests {
         let points: Vec<(f64, &str, Option<f64>)> =
             fib.points.iter().map(|p| (p.value, p.name.as_deref().unwrap(), p.sd)).collect();
         assert_eq!(points, [(1020.0, "aa", Some(102.0)), (21.0, "bb", Some(1.5))]);
-        assert_eq!(found.left_out, ["Rust, bad, commit aa: no number"]);
+        let put_in_order = "Rust: the rows are not in order of time, and were put in order";
+        assert_eq!(found.notes, [put_in_order, "Rust, bad, commit aa: no number"]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Series over time from other tools, which `sparkbench history` reads beside archives.
 //!
 //! In:  the bytes of one file, or of the files of one folder.
-//! Out: [`TimeSeries`](sparkbench_model::TimeSeries), and a line on the parts left out.
+//! Out: [`TimeSeries`](sparkbench_model::TimeSeries), with a line on the parts left out and on the order.
 //! Not here: disk, changes (see `stats::change`), our own archives (see `verdict::history`).
 //!
 //! Seen: a CSV with a column `time` and one column for each metric, which Apache Otava 0.8 reads as well. `data.js` and JSON of
@@ -11,6 +11,7 @@ mod asv;
 mod csv;
 mod found_series;
 mod github;
+mod order;
 
 pub use asv::{Folder, folder};
 pub use csv::has_column;

@@ -126,7 +126,7 @@ pub struct Segmentation {
     pub changes: Vec<Change>,
     /// Changes that are supported and within the margin.
     pub within_margin: Vec<Change>,
-    /// Indices of single odd points.
+    /// Indices of odd points that are no level.
     pub outliers: Vec<usize>,
     /// Segments of one level, in order. They cover the series. A change within the margin ends one as well.
     pub stretches: Vec<Stretch>,

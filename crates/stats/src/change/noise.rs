@@ -30,6 +30,9 @@ const ODD_IN_A_ROW: usize = 2;
 /// Fewest points in which one can be called odd.
 const LEAST_FOR_OUTLIERS: usize = 7;
 
+/// Fewest points in which two at an end can be called odd. In fewer points two can be a level.
+const LEAST_FOR_TWO_AT_AN_END: usize = super::significance::FEW;
+
 /// Standard deviation of the noise, from the mean of the lower three quarters of the absolute successive differences.
 ///
 /// Exact for normal noise. A mean, unlike a median, also sees noise that mostly jumps between two modes.
@@ -50,9 +53,9 @@ pub(super) fn sigma_of_all(values: &[f64]) -> f64 {
     mean * std::f64::consts::PI.sqrt() / 2.0
 }
 
-/// Whether too many points are called odd, so that they belong to the noise.
+/// Whether too many points are called odd, so that they belong to the noise. Two in a row are never too many where they may be odd at an end.
 pub(super) const fn too_many(outliers: usize, n: usize) -> bool {
-    outliers * MOST_OUTLIERS > n
+    outliers * MOST_OUTLIERS > n && (n < LEAST_FOR_TWO_AT_AN_END || outliers > ODD_IN_A_ROW)
 }
 
 /// At most one point in this many is odd.
@@ -77,26 +80,34 @@ pub(super) fn autocorrelation(values: &[f64]) -> Option<f64> {
     (near > 0.0).then(|| (spread(2) / near - 1.0).clamp(0.0, MOST_MEMORY))
 }
 
-/// Indices of single odd points, ascending. They are far from the median of up to five neighbours on each side, at most two in a row.
+/// Indices of odd points that are no level, ascending. They are far from the median of up to five neighbours on each side, at most two in a row.
 ///
-/// The last point is among them when it alone is odd: whether it begins a new level, the next point will tell.
+/// The last point is among them when it alone is odd, and in a long series the last two: whether they begin a new level, the next point will
+/// tell. The same holds for the first ones.
 pub(super) fn outliers(values: &[f64], sigmas: &[f64]) -> Vec<usize> {
     let n = values.len();
     if n < LEAST_FOR_OUTLIERS {
         return Vec::new();
     }
+    let median = |values: &[f64]| quantile_sorted(&sorted(values), 0.5);
     let odd: Vec<bool> = (0..n)
         .map(|i| {
             let far = |from: usize, to: usize| {
-                from == to || {
-                    let middle = quantile_sorted(&sorted(&values[from..to]), 0.5);
-                    (values[i] - middle).abs() > OUTLIER * sigmas[i]
-                }
+                from == to || (values[i] - median(&values[from..to])).abs() > OUTLIER * sigmas[i]
             };
             let alone = |j: usize| (values[i] - values[j]).abs() > OUTLIER * sigmas[i];
             // The first and the last point have neighbours on one side only: the nearest of them must be far as well.
             let end = if i == 0 { alone(1) } else { i + 1 < n || alone(i - 1) };
             end && far(i.saturating_sub(NEIGHBOURS), i) && far(i + 1, (i + 1 + NEIGHBOURS).min(n))
+        })
+        .collect();
+    // Points that are half as far belong to odd ones beside them on the same side: three of them are a level.
+    let leaning: Vec<f64> = (0..n)
+        .map(|i| {
+            let around =
+                [&values[i.saturating_sub(NEIGHBOURS)..i], &values[i + 1..(i + 1 + NEIGHBOURS).min(n)]].concat();
+            let away = values[i] - median(&around);
+            if away.abs() > 0.5 * OUTLIER * sigmas[i] { away.signum() } else { 0.0 }
         })
         .collect();
     let mut found = Vec::new();
@@ -106,14 +117,34 @@ pub(super) fn outliers(values: &[f64], sigmas: &[f64]) -> Vec<usize> {
             i += 1;
             continue;
         }
-        let from = i;
+        let mut from = i;
         while i < n && odd[i] {
             i += 1;
         }
-        let at_an_end = from == 0 || i == n;
-        if i - from <= if at_an_end { 1 } else { ODD_IN_A_ROW } {
-            found.extend(from..i);
+        let mut to = i;
+        while from > 0 && leaning[from] != 0.0 && leaning[from - 1] == leaning[from] {
+            from -= 1;
         }
+        while to < n && leaning[to - 1] != 0.0 && leaning[to] == leaning[to - 1] {
+            to += 1;
+        }
+        let at_an_end = from == 0 || to == n;
+        if to - from <= if at_an_end { 1 } else { ODD_IN_A_ROW } {
+            found.extend((from..to).filter(|at| odd[*at]));
+        }
+    }
+    if n >= LEAST_FOR_TWO_AT_AN_END {
+        for (pair, beside) in [([0, 1], 2..2 + NEIGHBOURS), ([n - 2, n - 1], n - 2 - NEIGHBOURS..n - 2)] {
+            let middle = median(&values[beside.clone()]);
+            let next = values[if pair[0] == 0 { beside.start } else { beside.end - 1 }];
+            // A third one of them makes a level.
+            let is_far = |i: usize| [middle, next].iter().all(|at| (values[i] - at).abs() > OUTLIER * sigmas[i]);
+            if pair.into_iter().all(is_far) {
+                found.extend(pair);
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
     }
     found
 }

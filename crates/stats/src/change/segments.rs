@@ -19,6 +19,9 @@ pub(super) const ALPHA_SERIES: f64 = 0.003;
 /// however far away they are.
 const OBVIOUS: f64 = 10.0;
 
+/// Fewest points of a level at an end of a series that is not short.
+const LEAST_AT_AN_END: usize = 3;
+
 /// Given that the level changes at all, each change needs a p-value below this.
 pub(super) const ALPHA_CHANGE: f64 = 0.05;
 
@@ -51,6 +54,10 @@ pub(super) fn levels(values: &[f64], sigmas: &[f64], seed: u64) -> Vec<Cut> {
     }
     let alpha = if n < FEW { ALPHA_SERIES } else { ALPHA_CHANGE };
     let test = |from: usize, at: usize, to: usize| {
+        // Two points at an end of a long series may be the first of a level, or odd. The next one will tell.
+        if n >= FEW && (from == 0 && at < LEAST_AT_AN_END || to == n && n - at < LEAST_AT_AN_END) {
+            return 1.0;
+        }
         let base = job_base(seed, &format!("level|{from}|{to}"));
         significance::level(&apart(from, to), at - from, LEVEL_MIN, base)
     };

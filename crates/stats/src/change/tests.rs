@@ -65,6 +65,49 @@ fn three_points_at_the_end_are_a_new_level_and_two_are_not_yet() {
     assert_eq!((indices(&segmentation), segmentation.outliers.len()), (vec![27], 0));
 }
 
+/// A step of 8 % at 66, and these values at the end or at the beginning.
+fn step_and_odd_points(odd: &[f64], at_end: bool) -> Segmentation {
+    let mut values: Vec<f64> =
+        normal(100, "step").iter().enumerate().map(|(i, z)| 100.0 + z + if i < 66 { 0.0 } else { 8.0 }).collect();
+    values.splice(if at_end { 100..100 } else { 0..0 }, odd.iter().copied());
+    found(&values)
+}
+
+#[test]
+fn two_odd_points_at_an_end_do_not_hide_an_older_change() {
+    for odd in [[50.0, 51.0], [160.0, 159.0], [50.0, 160.0], [94.0, 93.0], [1e4, 1.1e4]] {
+        let last = step_and_odd_points(&odd, true);
+        assert_eq!((indices(&last), last.outliers.clone()), (vec![66], vec![100, 101]), "{odd:?} at the end");
+        assert!(last.stretches[1].mean > 107.0, "the odd points do not move the level");
+        let odd = odd.map(|x| if x == 94.0 || x == 93.0 { x + 20.0 } else { x });
+        let first = step_and_odd_points(&odd, false);
+        assert_eq!((indices(&first), first.outliers), (vec![68], vec![0, 1]), "{odd:?} at the beginning");
+    }
+}
+
+#[test]
+fn three_odd_points_at_an_end_are_a_level_beside_an_older_change() {
+    let last = step_and_odd_points(&[50.0, 51.0, 50.5], true);
+    assert_eq!((indices(&last), last.outliers), (vec![66, 100], vec![]));
+    let first = step_and_odd_points(&[50.0, 51.0, 50.5], false);
+    assert_eq!((indices(&first), first.outliers), (vec![3, 69], vec![]));
+}
+
+#[test]
+fn excursions_of_three_points_or_more_are_found() {
+    for (n, at, length, size) in
+        [(30, 12, 3, 8.0), (60, 20, 3, 6.0), (100, 50, 4, 6.0), (100, 90, 3, 8.0), (200, 120, 5, 5.0)]
+    {
+        let values: Vec<f64> = normal(n, &format!("excursion {n} {at}"))
+            .iter()
+            .enumerate()
+            .map(|(i, z)| 100.0 + z + if (at..at + length).contains(&i) { size } else { 0.0 })
+            .collect();
+        let segmentation = found(&values);
+        assert_eq!(indices(&segmentation), [at, at + length], "{length} of {n} points by {size}: {segmentation:?}");
+    }
+}
+
 #[test]
 fn steps_up_and_down_are_found_near_their_places() {
     let truth = [60, 80, 140];
