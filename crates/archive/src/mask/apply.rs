@@ -94,7 +94,9 @@ impl Mask {
                     let below = match (told, named) {
                         (Some(_), _) => Under::Plain("secret"),
                         // Labels of the campaign are keys of objects too.
-                        _ if describes(field) || (field.is_object() && self.keep.contains(&name.to_lowercase())) => under,
+                        _ if describes(field) || (field.is_object() && self.keep.contains(&name.to_lowercase())) => {
+                            under
+                        }
                         (None, Some(beside)) => under.name(name).name(beside),
                         (None, None) => under.name(name),
                     };
@@ -219,22 +221,26 @@ mod tests {
 
     #[test]
     fn lists_and_objects_of_secrets_lose_every_text() {
-        let mask = Mask::new(&MaskRules { keep: vec!["secret".to_owned()], ..MaskRules::default() }, &Identity::default())
-            .expect("rules that make sense");
+        let mask =
+            Mask::new(&MaskRules { keep: vec!["secret".to_owned()], ..MaskRules::default() }, &Identity::default())
+                .expect("rules that make sense");
         for (mut value, expected) in [
             (json!({"api_keys": ["plainkey", "other"]}), json!({"api_keys": ["<masked:key>", "<masked:key>"]})),
             (
                 json!({"passwords": {"ann": "ab12", "of": ["cd34", ["ef56"], 7]}}),
                 json!({"passwords": {"ann": "<masked:password>", "of": ["<masked:password>", ["<masked:password>"], 7]}}),
             ),
-            (json!({"credentials": {"ann": {"pin": "ab12"}}}), json!({"credentials": {"ann": {"pin": "<masked:credential>"}}})),
+            (
+                json!({"credentials": {"ann": {"pin": "ab12"}}}),
+                json!({"credentials": {"ann": {"pin": "<masked:credential>"}}}),
+            ),
             (json!({"HF_TOKENS": ["abcdefgh"]}), json!({"HF_TOKENS": ["<masked:token>"]})),
             (json!({"password": ["ab12"]}), json!({"password": ["<masked:password>"]})),
+            (json!({"tokens": ["hello", "Zx81plainButDrawn77"]}), json!({"tokens": ["hello", "<masked:token>"]})),
             (
-                json!({"tokens": ["hello", "Zx81plainButDrawn77"]}),
-                json!({"tokens": ["hello", "<masked:token>"]}),
+                json!({"auth": {"x": {"y": "Zx81plainButDrawn77"}}}),
+                json!({"auth": {"x": {"y": "<masked:credential>"}}}),
             ),
-            (json!({"auth": {"x": {"y": "Zx81plainButDrawn77"}}}), json!({"auth": {"x": {"y": "<masked:credential>"}}})),
             (
                 json!([{"name": "api_keys", "value": ["ab12", "cd34"]}]),
                 json!([{"name": "api_keys", "value": ["<masked:key>", "<masked:key>"]}]),
