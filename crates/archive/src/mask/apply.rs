@@ -262,4 +262,17 @@ mod tests {
             assert_eq!(value, stays);
         }
     }
+
+    #[test]
+    fn a_variable_of_several_secrets_is_masked_and_each_of_them_is_found() {
+        let mut mask = Mask::new(&MaskRules::default(), &Identity::default()).expect("rules that make sense");
+        let variables =
+            [("OPENAI_API_KEYS", "plainkey1,plainkey2"), ("MAX_TOKENS", "4096"), ("STOP_TOKENS", "plainword")];
+        let variables = BTreeMap::from(variables.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        mask.learn(&variables);
+        let mut tally = Tally::new();
+        let masked: Vec<String> = mask.variables(&variables, &mut tally).into_values().collect();
+        assert_eq!(masked, ["4096", "<masked:key>", "plainword"]);
+        assert_eq!(mask.text("plainkey2 and plainword", &mut tally), "<masked:key> and plainword");
+    }
 }

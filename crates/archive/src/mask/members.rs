@@ -30,13 +30,13 @@ fn of_one(name: &str) -> Option<&str> {
 
 /// The name that decides about a member of a body.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Above<'a> {
+pub(super) struct NameAbove<'a> {
     pub(super) name: &'a str,
     /// It is the name of a table above, and may stand before other things too: `auth`, `token`.
     doubtful: bool,
 }
 
-impl<'a> Above<'a> {
+impl<'a> NameAbove<'a> {
     pub(super) const fn plain(name: &'a str) -> Self {
         Self { name, doubtful: false }
     }
@@ -107,7 +107,7 @@ pub(super) fn named_beside(fields: &serde_json::Map<String, Value>) -> Option<St
 }
 
 /// Takes out what has the name of a secret, and what shows in a text.
-pub(super) fn hide_members(above: Above<'_>, value: &mut Value) {
+pub(super) fn hide_members(above: NameAbove<'_>, value: &mut Value) {
     match value {
         Value::String(text) => {
             if above.kind_of(text).is_some() {

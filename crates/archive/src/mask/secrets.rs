@@ -17,7 +17,7 @@ use std::fmt;
 use serde_json::Value;
 
 use super::forms::{self, Form};
-use super::members::{Above, PART_LEAST, hide_members, is_part, kind_of, named_beside, says_nothing};
+use super::members::{NameAbove, PART_LEAST, hide_members, is_part, kind_of, named_beside, says_nothing};
 use super::scan::{Literal, Scanner};
 use super::veil::{LEAST, SHOWN, Veil};
 use super::{COMMON, KNOWN_ANYWHERE, Mask, names};
@@ -164,10 +164,10 @@ impl Secrets {
     /// Remembers the secrets among the members of a request's body, at any depth: what has the name of a secret, addresses with a login, and
     /// what a text has behind such a name.
     pub fn learn_members<'a>(&mut self, members: impl IntoIterator<Item = (&'a String, &'a Value)>) {
-        members.into_iter().for_each(|(name, value)| self.member(Above::plain(name), value));
+        members.into_iter().for_each(|(name, value)| self.member(NameAbove::plain(name), value));
     }
 
-    fn member(&mut self, above: Above<'_>, value: &Value) {
+    fn member(&mut self, above: NameAbove<'_>, value: &Value) {
         match value {
             Value::String(text) => self.learn_text(above, text),
             Value::Array(items) => items.iter().for_each(|item| self.member(above, item)),
@@ -185,7 +185,7 @@ impl Secrets {
     }
 
     /// Remembers one text of a request's body if its name speaks of a secret, and what shows in it.
-    fn learn_text(&mut self, above: Above<'_>, text: &str) {
+    fn learn_text(&mut self, above: NameAbove<'_>, text: &str) {
         let name = above.name;
         if let Some(kind) = above.kind_of(text) {
             // A gateway may be handed the headers that it is to send on.
@@ -267,7 +267,7 @@ impl Secrets {
     /// The members of a request's body as they may be shown: secrets by their names are taken out whatever their length.
     pub fn members(&self, members: &BTreeMap<String, Value>) -> Value {
         let mut shown = Value::Object(members.iter().map(|(name, value)| (name.clone(), value.clone())).collect());
-        hide_members(Above::plain(""), &mut shown);
+        hide_members(NameAbove::plain(""), &mut shown);
         self.veil().json(&mut shown);
         shown
     }
