@@ -66,7 +66,7 @@ pub(crate) struct Collect {
 /// # Errors
 /// As the exit codes say.
 pub(crate) fn run(args: &Collect, talk: &Talk) -> Result<Outcome, Error> {
-    let experiment = suite::load(&args.suite)?;
+    let mut experiment = suite::load(&args.suite)?;
     experiment.warnings.iter().for_each(|warning| talk.warn(&warning.to_string()));
     if args.dry_run {
         print(&campaign::dry_run(&experiment, &args.only)?)?;
@@ -74,6 +74,9 @@ pub(crate) fn run(args: &Collect, talk: &Talk) -> Result<Outcome, Error> {
         return Ok(Outcome::Done);
     }
     let archive = folder(args, &experiment)?;
+    if args.resume {
+        experiment.go_on_as_begun(&archive);
+    }
     let options = Options {
         archive: archive.clone(),
         resume: args.resume,

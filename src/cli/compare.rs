@@ -191,7 +191,8 @@ fn sides_of(sides: &[Side], judging: &Judging, talk: &Talk) -> Result<Compared, 
         let Some((_, intake)) = read.iter().find(|(path, _)| **path == side.path) else { continue };
         let own = chosen(side, &intake.runs)?;
         let several = intake.campaigns.len() > 1;
-        runs.extend(own.into_iter().map(|run| of_side(run, name, one_archive, several)));
+        let launches = runs.iter().filter_map(|run: &Run| run.launch).max().unwrap_or(0);
+        runs.extend(own.into_iter().map(|run| of_side(run, name, (!one_archive).then_some(launches), several)));
     }
     if one_archive {
         apart_from_each_other(sides, &names, &runs)?;
@@ -238,17 +239,19 @@ fn apart_from_each_other(sides: &[Side], names: &[String], runs: &[Run]) -> Resu
     Ok(())
 }
 
-/// A run as one side has it. Two archives never share a launch, and ids may repeat between them.
-fn of_side(run: &Run, name: &str, one_archive: bool, several_campaigns: bool) -> Run {
+/// A run as one side has it. Two archives never share a launch, and ids may repeat between them: `launches` is the last of those before, where
+/// the archive is one of several.
+fn of_side(run: &Run, name: &str, launches: Option<u32>, several_campaigns: bool) -> Run {
     let mut run = run.clone();
     let said = |value: &str| SettingValue { value: value.to_owned(), origin: SettingOrigin::Label };
     run.settings.insert(design::SIDE.to_owned(), said(name));
-    if several_campaigns && one_archive {
+    if several_campaigns && launches.is_none() {
         run.settings.insert(design::CAMPAIGN.to_owned(), said(&run.campaign));
     }
-    if !one_archive {
+    if let Some(before) = launches {
         run.id = format!("{name}.{}", run.id);
-        run.launch = run.launch.map(|launch| format!("{name}.{launch}"));
+        run.launch = run.launch.map(|launch| before.saturating_add(launch));
+        run.together = run.together.map(|together| format!("{name}.{together}"));
     }
     run
 }

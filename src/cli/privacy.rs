@@ -129,16 +129,23 @@ fn scrub_commands(settings: &mut BTreeMap<String, String>, scrub: &Scrub) {
 /// The names that tell more of texts flattened from JSON than their own do, by these: the name of the pair whose value a text is
 /// (`env.0.name` beside `env.0.value`), or the option before it (`cmd.1` before `cmd.2`).
 fn told_by_neighbours(texts: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let named = |above: &str| {
+        ["name", "key", "header", "Name", "Key", "Header", "NAME", "KEY"]
+            .into_iter()
+            .find_map(|field| texts.get(&format!("{above}.{field}")).cloned())
+    };
     let told = |(name, text): (&String, &String)| {
+        // The value may be a list or an object: `env.0.value.1`.
+        let parts = name.match_indices('.').map(|(at, _)| name.split_at(at));
+        let mut values =
+            parts.filter(|(_, below)| below.split('.').nth(1).is_some_and(|part| part.eq_ignore_ascii_case("value")));
+        if let Some(neighbour) = values.find_map(|(above, _)| named(above)) {
+            return Some((name.clone(), neighbour));
+        }
         let (above, last) = name.rsplit_once('.')?;
-        let beside = |field: &str| texts.get(&format!("{above}.{field}")).cloned();
-        let neighbour = if last.eq_ignore_ascii_case("value") {
-            ["name", "key", "header", "Name", "Key", "Header", "NAME", "KEY"].into_iter().find_map(beside)?
-        } else {
-            let before = beside(&last.parse::<usize>().ok()?.checked_sub(1)?.to_string())?;
-            (before.starts_with('-') && !before.contains('=') && !text.starts_with('-')).then_some(before)?
-        };
-        Some((name.clone(), neighbour))
+        let before = texts.get(&format!("{above}.{}", last.parse::<usize>().ok()?.checked_sub(1)?))?;
+        let option = before.starts_with('-') && !before.contains('=') && !text.starts_with('-');
+        option.then(|| (name.clone(), before.clone()))
     };
     texts.iter().filter_map(told).collect()
 }
@@ -285,7 +292,7 @@ fn of_run(run: &mut Run, visit: &mut Visit<'_>) {
     for text in [&mut run.id, &mut run.campaign, &mut run.environment, &mut run.model, &mut run.workload] {
         visit(place::RUN, None, text);
     }
-    run.launch.iter_mut().for_each(|text| visit(place::RUN, None, text));
+    run.together.iter_mut().for_each(|text| visit(place::RUN, None, text));
     if let Status::Failed(reason) = &mut run.status {
         visit(place::INPUT, None, reason);
     }

@@ -143,6 +143,18 @@ fn a_setting_is_judged_by_the_name_or_the_option_beside_it() {
 }
 
 #[test]
+fn lists_of_secrets_are_published_nowhere() {
+    let extra = json!({
+        "api_keys": ["SeKret01", "SeKret02"], "passwords": {"ann": "SeKret03"}, "access_tokens": [{"of": "SeKret04"}],
+        "env": [{"name": "api_keys", "value": ["SeKret05"]}], "words": ["plainword"],
+    });
+    let site =
+        site_with("masks-published-lists", &[("extra", extra), ("kv_passwords", json!(["SeKret06", "SeKret07"]))]);
+    holds_no_secret(&site);
+    assert!(analysis(&site).contains("plainword"), "the other words stay");
+}
+
+#[test]
 fn a_setting_is_not_taken_where_the_name_or_the_option_beside_it_is_private() {
     let env = json!([{"name": "HF_TOKEN", "value": "SeKret01Zq7x9Kp"}, {"name": "WORDS", "value": "plainword"}]);
     let words = json!(["bench", "--api-key", "SeKret02Zq7x9Kp", "--words", "otherword"]);

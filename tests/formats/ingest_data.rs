@@ -79,9 +79,9 @@ fn the_table_and_the_original_results_are_the_same_63_runs() {
 fn our_own_measurement_is_14_launches_of_three_workloads_in_seven_blocks() {
     let intake = read(&data("h200-chroot"));
     assert_eq!((intake.runs.len(), intake.skipped()), (42, 0), "{:?}", intake.inputs);
-    let mut launches: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut launches: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
     for run in &intake.runs {
-        launches.entry(run.launch.as_deref().unwrap()).or_default().push(&run.workload);
+        launches.entry(run.launch.unwrap()).or_default().push(&run.workload);
         assert_eq!(run.model, "llama1b");
         assert_eq!(run.setup.model_id.as_deref(), Some("llama-shaped-1.1B-random"));
         assert!((1..=7).contains(&run.block.unwrap()) && run.block == run.repeat);

@@ -58,7 +58,7 @@ fn a_campaign_of_our_own_layout_is_one_run_with_everything_in_its_folder() {
         ("b1-docker-m-chat", "skipped", "no daemon answers")
     );
     let [run] = intake.runs.as_slice() else { panic!("{:?}", intake.runs) };
-    assert_eq!((run.id.as_str(), run.launch.as_deref(), run.files.len()), ("b1-native-m-chat", None, 3));
+    assert_eq!((run.id.as_str(), run.launch, run.files.len()), ("b1-native-m-chat", None, 3));
     assert_eq!(run.source.path, "runs/b1-native-m-chat/run.json");
     assert_eq!(series(run, "ttft_ms"), [250.0, 500.0]);
     assert_eq!(series(run, "e2e_latency_ms"), [750.0, 1500.0]);
@@ -84,7 +84,7 @@ fn a_collected_run_is_read_by_the_parsers_that_it_names_and_by_nobody_else() {
     assert_eq!(campaign.name, "collected", "what a program left in its folder is not a campaign");
     let [t1, t2] = intake.runs.as_slice() else { panic!("{:?}", intake.runs) };
     assert_eq!((t1.workload.as_str(), t1.id.as_str()), ("matrix-T1", "b1-native-m-matrix_matrix-t1"));
-    assert_eq!((t2.workload.as_str(), t2.launch.as_deref()), ("matrix-T2", Some("b1-native-m-matrix")));
+    assert_eq!((t2.workload.as_str(), t2.together.as_deref()), ("matrix-T2", Some("b1-native-m-matrix")));
     assert_eq!(
         (t1.environment.as_str(), t1.model.as_str(), t1.repeat, &t1.status),
         ("native", "m", Some(1), &Status::Done)

@@ -131,7 +131,7 @@ fn a_server_that_refuses_is_asked_once_a_place_until_it_wants_to_be_asked_again(
         true => refusal(429, "retry-after: 50\r\n", "Too many requests"),
         false => plain(path, body),
     });
-    let ending = load(&folder, &server, "--duration 1 --concurrency 4").expect(4);
+    let ending = load(&folder, &server, "--duration 1 --concurrency 4 --warmup 0").expect(4);
     assert_eq!(server.streamed(), 4, "{}", ending.out);
     ending.complains(&["no request was answered"]);
     for words in ["Retry-After 50", "Too many requests", "note: 4 places were not taken again at once after failures"] {
@@ -146,10 +146,49 @@ fn a_load_that_does_nothing_but_fail_ends_and_says_so() {
         true => refusal(500, "", "out of order"),
         false => plain(path, body),
     });
-    // Sixteen places fail eight times each.
-    let ending = load(&folder, &server, "--requests 100000 --concurrency 16").expect(4);
-    assert!((128..160).contains(&server.streamed()), "{}", server.streamed());
-    assert!(ending.out.contains("failed requests in a row"), "{}", ending.out);
+    // The last requests are on their way when the hundredth has failed.
+    let ending = load(&folder, &server, "--requests 100000 --concurrency 16 --json x.json").expect(4);
+    assert!((100..116).contains(&server.streamed()), "{}", server.streamed());
+    let words = ["requests all failed (see --max-errors), and ", " of 100000 planned requests were never sent"];
+    words.iter().for_each(|words| assert!(ending.out.contains(words), "{words}: {}", ending.out));
+    let summary: Value = serde_json::from_slice(&std::fs::read(folder.path().join("x.json")).unwrap()).unwrap();
+    assert_eq!(summary["ended_by"], "max-errors");
+    assert_eq!(summary["warmup_failed"]["count"], 16);
+    let (sent, not_sent) = (summary["failed"].as_u64().unwrap(), summary["not_sent"].as_u64().unwrap());
+    assert_eq!((sent + 16, sent + not_sent), (server.streamed() as u64, 100_000));
+}
+
+#[test]
+fn a_load_ends_after_as_many_failures_in_a_row_as_it_was_given() {
+    let folder = Folder::new("load-max-errors");
+    let server = Small::start(|path, body| match body["stream"] == true {
+        true => refusal(500, "", "out of order"),
+        false => plain(path, body),
+    });
+    let ending = load(&folder, &server, "--requests 50 --max-errors 3 --warmup 0").expect(4);
+    assert_eq!(server.streamed(), 3);
+    let why = "it ended because the last 3 requests all failed (see --max-errors), and 47 of 50 planned requests were never sent";
+    assert!(ending.out.split_whitespace().collect::<Vec<_>>().join(" ").contains(why), "{}", ending.out);
+}
+
+/// Issue 34: nothing was warmed up where nobody asked for it.
+#[test]
+fn a_load_warms_up_once_a_place_and_says_what_failed_there() {
+    let folder = Folder::new("load-warmed");
+    let asked = AtomicU64::new(0);
+    let server = Small::start(move |path, body| match body["stream"] == true && asked.fetch_add(1, SeqCst) == 0 {
+        true => refusal(500, "", "still compiling"),
+        false => plain(path, body),
+    });
+    let ending = load(&folder, &server, "--requests 8 --concurrency 2 --json x.json --archive kept").expect(0);
+    assert_eq!(server.streamed(), 2 + 8, "{}", ending.out);
+    assert!(ending.out.contains("1 of 2 warm-up requests failed (1 x \"status 500"), "{}", ending.out);
+    let summary: Value = serde_json::from_slice(&std::fs::read(folder.path().join("x.json")).unwrap()).unwrap();
+    assert_eq!((&summary["completed"], &summary["before"]["requests"]), (&json!(8), &json!(2)));
+    assert_eq!(
+        (&summary["settings"]["warmup"], &summary["ended_by"], &summary["not_sent"]),
+        (&json!(2), &json!("plan"), &json!(0))
+    );
 }
 
 /// Issue 34: a gateway lists its models while nobody is behind it.

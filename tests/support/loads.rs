@@ -62,6 +62,7 @@ impl Maker {
                 block: None,
                 position: None,
                 launch: None,
+                together: None,
                 started: Some(Instant(1_767_225_600_000 + 60_000 * k as i64)),
                 ended: None,
                 measured: None,

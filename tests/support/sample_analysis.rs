@@ -100,6 +100,7 @@ fn runs(campaign: &str) -> Vec<RunReport> {
                     repeat: Some(k as u32 + 1),
                     block: None,
                     launch: None,
+                    together: None,
                     started_utc: instant(minute),
                     ended_utc: instant(minute + 10),
                     status: StatusText(if m == 2 && k == 9 {

@@ -328,6 +328,7 @@ pub(crate) mod tests {
             block: None,
             position: None,
             launch: None,
+            together: None,
             started: None,
             ended: None,
             measured: None,

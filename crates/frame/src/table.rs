@@ -76,7 +76,7 @@ const LABELS: [(&str, Read); 9] = [
     ("environment", |run| Some(run.environment.clone())),
     ("model", |run| Some(run.model.clone())),
     ("workload", |run| Some(run.workload.clone())),
-    ("launch", |run| run.launch.clone()),
+    ("launch", |run| run.launch.map(|launch| launch.to_string())),
 ];
 
 /// Columns at the end: where the run was read.

@@ -227,6 +227,7 @@ fn run(file: &SourceFile<'_>, wire: RunWire) -> Result<PartialRun, Error> {
         repeat: wire.repeat,
         block: wire.block,
         position: wire.position,
+        launch: wire.launch,
         started,
         ended,
         measured,

@@ -62,6 +62,8 @@ pub struct PartialRun {
     pub block: Option<u32>,
     /// Place in the order of execution.
     pub position: Option<u32>,
+    /// Start of the engine, as a number of the archive.
+    pub launch: Option<u32>,
     pub started: Option<Instant>,
     pub ended: Option<Instant>,
     /// The period in which a load measured.

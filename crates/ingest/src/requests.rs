@@ -7,7 +7,8 @@
 //! (output tokens - 1) and absent below two tokens. A failed request is in none of them. One that is shorter than asked for is in all. Lines
 //! that name their phase come from `sparkbench load`. Their measured phase is the measured one. Latencies of an open loop count from the
 //! intended time, as in its summary. TPOT leaves out the tokens of the first chunk where they are known, and answers that came at one moment.
-//! Each request has its decode rate. A count of tokens that contradicts the chunks that came makes no rate and no time by token.
+//! Each request has its decode rate. Tokens are counted as the load counts them (see [`Claim`]): a count that contradicts the chunks that came
+//! makes no rate and no time by token, and one above the length asked for may give way to the chunks.
 //! The times of its chunks are in `chunks.sbc` and are not read here.
 
 use super::figure::Figure;
@@ -90,6 +91,14 @@ impl Format for Requests {
                  made of it"
             ));
         }
+        let above: usize = windows.iter().map(|(_, window)| window.above_limit).sum();
+        if above > 0 {
+            let answered: usize = windows.iter().map(|(_, window)| window.answered).sum();
+            parsed.notes.push(format!(
+                "the count of output tokens is above the length asked for in {above} of {answered} answers, and as many chunks came as \
+                 tokens were asked for. Each chunk counts as one token there"
+            ));
+        }
         for (part, window) in windows {
             let partial = PartialRun { part, ..window.partial(file) };
             parsed.records.push(Record::Run(Box::new(partial)));
@@ -115,7 +124,7 @@ impl Latencies {
         let sent = request.intended_s.filter(|_| request.phase.is_some()).or(request.sent_s);
         let between = |to: Option<f64>| sent.zip(to).map(|(from, to)| (to - from) * 1000.0);
         let (ttft, e2e) = (between(request.first_token_s), between(request.last_token_s()));
-        let further = counted(request).and_then(|tokens| tokens.checked_sub(request.first_tokens.unwrap_or(1)));
+        let further = Claim::tokens(request).and_then(|tokens| tokens.checked_sub(request.first_tokens.unwrap_or(1)));
         let unknown = request.phase.is_some() && delivery(request).spans_nothing();
         let spent = || ttft.zip(e2e).filter(|_| !unknown).map_or(f64::NAN, |(ttft, e2e)| e2e - ttft);
         let tpot = further.filter(|further| *further > 0).map(|further| spent() / f64::from(further));
@@ -123,16 +132,11 @@ impl Latencies {
     }
 }
 
-/// Output tokens. Absent where what came contradicts the count.
-fn counted(request: &RequestWire) -> Option<u32> {
-    request.output_tokens.filter(|_| !Claim::of(request).is_some_and(Claim::contradicted))
-}
-
 /// How its tokens came.
 fn delivery(request: &RequestWire) -> Delivery {
     Delivery {
         chunks: request.pieces,
-        tokens: request.output_tokens,
+        tokens: Claim::tokens(request),
         first_tokens: request.first_tokens,
         one_moment: request.first_token_s.is_some() && request.first_token_s == request.last_token_s(),
         unplaced: request.first_reasoning_s.is_none() && request.first_tokens.is_none() && unplaced(request),
@@ -141,7 +145,7 @@ fn delivery(request: &RequestWire) -> Delivery {
 
 /// Whether the tokens that are no reasoning are more than one for each piece and one for the end.
 fn unplaced(request: &RequestWire) -> bool {
-    let shown = |reasoning: u32| request.output_tokens?.checked_sub(reasoning)?.checked_sub(request.pieces?);
+    let shown = |reasoning: u32| Claim::tokens(request)?.checked_sub(reasoning)?.checked_sub(request.pieces?);
     request.reasoning_tokens.filter(|reasoning| *reasoning > 0).and_then(shown).is_some_and(|more| more > 1)
 }
 
@@ -160,6 +164,8 @@ struct Window {
     unknown_input: bool,
     /// Answers whose count contradicts what came.
     contradicted: usize,
+    /// Answers whose chunks are counted in place of it, because it is above the length asked for.
+    above_limit: usize,
     ttft: Vec<f64>,
     tpot: Vec<f64>,
     e2e: Vec<f64>,
@@ -198,8 +204,9 @@ impl Window {
             (Some(one), Some(other)) => Some(one.max(other)),
             (one, other) => one.or(other),
         };
-        self.contradicted += usize::from(request.output_tokens.is_some() && counted(request).is_none());
-        match counted(request) {
+        self.contradicted += usize::from(request.output_tokens.is_some() && Claim::tokens(request).is_none());
+        self.above_limit += usize::from(Claim::of(request).is_some_and(Claim::above_limit));
+        match Claim::tokens(request) {
             Some(tokens) => self.output_tokens = Some(self.output_tokens.unwrap_or(0) + u64::from(tokens)),
             None => self.uncounted = true,
         }
@@ -272,152 +279,5 @@ fn least(one: Option<f64>, other: Option<f64>) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use super::*;
-
-    fn requests(text: &str) -> (PartialRun, Parsed) {
-        let mut input = text.as_bytes();
-        let mut parsed =
-            Requests.parse(&mut SourceFile::new("runs/a/requests.jsonl", text.len() as u64, &mut input)).unwrap();
-        match parsed.records.pop() {
-            Some(Record::Run(partial)) => (*partial, parsed),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn latencies_and_rates_are_those_computed_by_hand() {
-        let (partial, parsed) = requests(concat!(
-            r#"{"index":0,"warmup":true,"sent_s":0,"first_token_s":9,"output_tokens":9,"status":"ok"}"#,
-            "\n",
-            r#"{"index":1,"sent_s":10,"first_token_s":10.5,"further_tokens_s":[11,12],"input_tokens":7,"output_tokens":3,"status":"ok"}"#,
-            "\n",
-            r#"{"index":2,"sent_s":10,"status":"timeout","error":"gave up"}"#,
-            "\n",
-            r#"{"index":3,"sent_s":12,"first_token_s":14,"input_tokens":7,"output_tokens":1,"status":"ok"}"#,
-            "\n\n",
-        ));
-        let series: BTreeMap<&str, &[f64]> =
-            partial.series.iter().map(|s| (s.metric.as_str(), s.values.as_slice())).collect();
-        assert_eq!(series["ttft_ms"], [500.0, 2000.0]);
-        assert_eq!(series["e2e_latency_ms"], [2000.0, 2000.0]);
-        assert_eq!(series["tpot_ms"], [750.0], "one token has no time per further token");
-        let rates: BTreeMap<&str, f64> = partial.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
-        assert_eq!(
-            (rates["request_throughput_req_s"], rates["output_throughput_tok_s"], rates["total_throughput_tok_s"]),
-            (0.5, 1.0, 4.5)
-        );
-        assert_eq!((partial.setup.requests, parsed.notes.len(), &partial.status), (Some(3.0), 1, &None));
-    }
-
-    #[test]
-    fn reasoning_that_may_be_in_the_pieces_or_was_not_sent_leaves_no_time_per_token() {
-        let line = |output: u32, more: &str| {
-            let line = format!(
-                r#"{{"index":0,"phase":"measured","sent_s":0,"first_token_s":1,"last_token_s":2,"output_tokens":{output},"pieces":11,"status":"ok"{more}}}"#
-            );
-            serde_json::from_str::<RequestWire>(&line).unwrap()
-        };
-        let tpot = |request: &RequestWire| Latencies::of(request).tpot.filter(|tpot| tpot.is_finite());
-        assert_eq!(tpot(&line(71, r#","reasoning_tokens":30"#)), None);
-        // What the load settled, what came, and what no reasoning is counted for.
-        assert_eq!(tpot(&line(41, r#","reasoning_tokens":30,"first_tokens":31"#)), Some(100.0));
-        for more in [r#","reasoning_tokens":30,"first_reasoning_s":1"#, r#","reasoning_tokens":0"#, ""] {
-            assert!(tpot(&line(71, more)).is_some(), "{more}");
-        }
-        // Fewer tokens would be left than there are pieces: it is in the text.
-        assert!(tpot(&line(31, r#","reasoning_tokens":30"#)).is_some());
-    }
-
-    #[test]
-    fn lines_of_a_load_count_from_the_intended_time_and_by_their_phase() {
-        let (partial, parsed) = requests(concat!(
-            r#"{"index":0,"warmup":true,"phase":"warmup","sent_s":0,"first_token_s":9,"last_token_s":10,"status":"ok"}"#,
-            "\n",
-            r#"{"index":1,"phase":"prime","sent_s":0,"first_token_s":9,"last_token_s":10,"status":"ok"}"#,
-            "\n",
-            r#"{"index":2,"phase":"measured","intended_s":10,"sent_s":10.5,"first_token_s":11,"last_token_s":13,"#,
-            r#""input_tokens":7,"output_tokens":6,"first_tokens":2,"pieces":3,"status":"short"}"#,
-            "\n",
-            r#"{"index":3,"phase":"measured","intended_s":10,"status":"not-sent"}"#,
-            "\n",
-        ));
-        let series: BTreeMap<&str, &[f64]> =
-            partial.series.iter().map(|s| (s.metric.as_str(), s.values.as_slice())).collect();
-        assert_eq!(series["ttft_ms"], [1000.0]);
-        assert_eq!(series["e2e_latency_ms"], [3000.0]);
-        assert_eq!((series["tpot_ms"], series["decode_tok_s"]), (&[500.0][..], &[2.0][..]));
-        assert_eq!((partial.setup.requests, &partial.status), (Some(2.0), &Some(Status::Done)));
-        assert_eq!(
-            parsed.notes,
-            [
-                "1 of 2 requests failed. They are excluded from latencies",
-                "1 answers are shorter than was asked for. They are in the latencies"
-            ]
-        );
-    }
-
-    #[test]
-    fn an_answer_that_came_at_one_moment_is_counted_and_has_no_time_per_token() {
-        let line = |last: u32, tokens: u32| {
-            format!(
-                "{{\"index\":0,\"phase\":\"measured\",\"sent_s\":0,\"first_token_s\":1,\"last_token_s\":{last},\"output_tokens\":{tokens},\
-                 \"pieces\":{tokens},\"status\":\"ok\"}}\n"
-            )
-        };
-        let (partial, _) = requests(&[line(1, 8), line(2, 5), line(1, 1)].concat());
-        let of = |metric: &str| &partial.series.iter().find(|series| series.metric == metric).unwrap().values;
-        assert!(of("tpot_ms")[0].is_nan() && of("decode_tok_s")[0].is_nan());
-        assert_eq!(of("tpot_ms")[1..], [250.0], "one token has no time per further token");
-        let whole = partial.extras.iter().find(|extra| extra.name == known_extra::WHOLE_ANSWERS);
-        assert_eq!(whole.and_then(Extra::as_number), Some(1.0));
-    }
-
-    #[test]
-    fn a_count_that_contradicts_what_came_makes_no_rate_and_an_unknown_length_no_total() {
-        let line = |tokens: u32, input: &str| {
-            format!(
-                "{{\"index\":0,\"phase\":\"measured\",\"sent_s\":0,\"first_token_s\":1,\"last_token_s\":2{input},\"output_tokens\":{tokens},\
-                 \"pieces\":20,\"text_bytes\":80,\"output_tokens_asked\":20,\"status\":\"ok\"}}\n"
-            )
-        };
-        let input = ",\"input_tokens\":7";
-        let metrics = |partial: &PartialRun| -> Vec<String> {
-            let names = partial
-                .readings
-                .iter()
-                .map(|r| r.metric.clone())
-                .chain(partial.series.iter().map(|s| s.metric.clone()));
-            names.collect()
-        };
-        let (partial, parsed) = requests(&[line(20, input), line(0, input)].concat());
-        assert_eq!(
-            metrics(&partial),
-            ["request_throughput_req_s", "ttft_ms", "tpot_ms", "e2e_latency_ms", "decode_tok_s"]
-        );
-        assert_eq!(partial.series[1].values.len(), 1, "the count that holds has its time by token");
-        assert!(parsed.notes[0].contains("contradicts what came in 1 of 2 answers"), "{:?}", parsed.notes);
-        let (partial, _) = requests(&[line(20, input), line(20, "")].concat());
-        assert!(metrics(&partial).iter().all(|metric| metric != "total_throughput_tok_s"), "{:?}", metrics(&partial));
-        let rate = partial.readings.iter().find(|reading| reading.metric == "output_throughput_tok_s");
-        assert_eq!(rate.map(|reading| reading.value), Some(20.0));
-    }
-
-    #[test]
-    fn requests_that_all_failed_measure_nothing_and_fail_the_run() {
-        let (partial, _) = requests("{\"sent_s\":0,\"status\":\"refused\"}\n");
-        assert_eq!(partial.status, Some(Status::Failed("all 1 requests failed".into())));
-        assert!(partial.readings.is_empty() && partial.series.is_empty());
-        let (none, _) = requests("");
-        assert_eq!((none.status, none.series.len()), (None, 0));
-    }
-
-    #[test]
-    fn a_bad_line_is_named_and_the_others_count() {
-        let (partial, parsed) = requests("{\"sent_s\":0,\"status\":\"ok\",\"first_token_s\":1}\n{\"sent_s\":\n");
-        assert_eq!(partial.series[0].values, [1000.0]);
-        assert!(parsed.left_out[0].to_string().contains("line 2"), "{}", parsed.left_out[0]);
-    }
-}
+#[path = "requests_tests.rs"]
+mod tests;

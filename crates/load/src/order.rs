@@ -5,6 +5,7 @@
 //!
 //! Every moment is [`Ns`] on the monotonic clock of the machine. The files written from it count from the start of the load.
 
+use serde::Serialize;
 use sparkbench_host::net::{Ns, Stamp};
 
 /// Part of a load that a request belongs to.
@@ -230,6 +231,23 @@ pub struct Usage {
     pub cached: Option<u32>,
     /// `completion_tokens_details.reasoning_tokens`.
     pub reasoning: Option<u32>,
+}
+
+/// What ended a load.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndedBy {
+    /// Everything that was planned was sent.
+    #[default]
+    Plan,
+    /// Its time was over.
+    Duration,
+    /// A figure was known as well as was asked for.
+    Until,
+    /// Too many requests in a row failed.
+    MaxErrors,
+    /// Somebody stopped it.
+    Stopped,
 }
 
 /// How a request ended.

@@ -5,6 +5,7 @@
 
 mod entry;
 mod members;
+mod numbers;
 mod options;
 mod values;
 

@@ -57,6 +57,7 @@ pub fn read(keys: &mut Reader<'_>, folder: &Path) -> Vec<Planned> {
     let work = work(keys, folder, &options);
     let mut settings = Settings {
         ramp: ramp(keys, &options),
+        warmup: options.warmup,
         until: until(keys, &options),
         extra_body: extra_body(keys),
         headers: headers(keys),

@@ -70,7 +70,7 @@ const ENTRIES: &[Entry] = &[
     Entry(&["direction"], Text, "", "which way is better for the metric of this row"),
     Entry(&["repeat"], Integer, "", "k-th run of its cell, as the archive counts"),
     Entry(&["block"], Integer, "", "group of runs close in time"),
-    Entry(&["launch"], Text, "", "launch that several rows share"),
+    Entry(&["launch"], Integer, "", "start of the engine that the run was measured on, from 1 in each campaign"),
     Entry(&["started_utc"], Moment, "", "start of the run, UTC"),
     Entry(&["ended_utc"], Moment, "", "end of the run, UTC"),
     Entry(&["status"], Text, "", "done, failed or unrecorded"),

@@ -264,8 +264,10 @@ pub struct Run {
     pub block: Option<u32>,
     /// Place in the order of execution.
     pub position: Option<u32>,
-    /// Launch that this run shares with others (one process that ran several workloads).
-    pub launch: Option<String>,
+    /// Start of the engine that it was measured on, from 1. A number of its campaign. Absent where it is not recorded.
+    pub launch: Option<u32>,
+    /// Name of the process that made this run and others in one time, with one telemetry.
+    pub together: Option<String>,
     pub started: Option<Instant>,
     pub ended: Option<Instant>,
     /// The period in which a load measured, where it is shorter than from start to end and the source says so.

@@ -4,11 +4,15 @@
 //! Not here: clocks, the part of a plan that `--only` selects (see `only`).
 //!
 //! **Interleaved** (the default). Round k holds the k-th repeat of every cell. Within a round the (model, workload) groups come in random
-//! order. Each group is one *block*: one run of every environment, one after the other. The order of the environments inside the blocks of
-//! one group comes from a Williams design, with random labels and rows in random order. In every k blocks of k environments each environment
-//! takes each place once. Over a whole design (k blocks, or 2k where k is odd) each environment follows each other one equally often. So no
-//! environment is favoured by the first place (the coolest GPU). None is favoured by the heat and page cache that its predecessor leaves. A
-//! free shuffle gives that only on average over many campaigns.
+//! order. Each group is one *block*: one run of every environment, one after the other. The orders of the environments inside the blocks of
+//! one group are the rows of Williams designs with random labels. Of k environments each takes each place once in k rows, so over all blocks it
+//! takes each place equally often, or once more than another where the numbers do not allow it. Over whole designs (k rows, or 2k where k is
+//! odd) each environment follows each other one equally often. So no environment is favoured by the first place (the coolest GPU). None is
+//! favoured by the heat and page cache that its predecessor leaves. A free shuffle gives that only on average over many campaigns.
+//!
+//! All rows of a group are shuffled together. Two environments that take turns (AB BA AB BA) or are balanced in each pair of blocks would follow
+//! a rhythm that the machine may have too. Where a campaign looks at its figures, the rows up to each look are balanced, and shuffled between
+//! two looks.
 //!
 //! **Blocked**. All runs of one environment, then the next, in the order of the file. Within an environment by rounds as above. Such runs
 //! belong to no block.
@@ -67,7 +71,7 @@ fn interleave(suite: &Suite, groups: &[Group], runs: &mut Vec<PlannedRun>) {
         .iter()
         .map(|group| {
             let key = format!("plan|environments|{}|{}", group.model, group.workload);
-            balanced_rows(group.environments.len(), suite.repeats as usize, job_base(suite.seed, &key))
+            balanced_rows(group.environments.len(), &looks(suite), job_base(suite.seed, &key))
         })
         .collect();
     let mut block = 0;
@@ -117,34 +121,56 @@ fn shuffled_groups(suite: &Suite, count: usize, repeat: u32) -> Vec<usize> {
 }
 
 /// Every order is equally likely, as far as [`Stream::index`] is uniform.
-fn shuffle(items: &mut [usize], stream: &mut Stream) {
+fn shuffle<T>(items: &mut [T], stream: &mut Stream) {
     for last in (1..items.len()).rev() {
         items.swap(last, stream.index(last + 1));
     }
 }
 
-/// `count` orders of `k` environments: Williams designs with random labels, one after the other, the rows of each square in random order.
-fn balanced_rows(k: usize, count: usize, base: u64) -> Vec<Vec<usize>> {
-    let mut rows = Vec::with_capacity(count);
-    let mut cycle = 0;
-    while rows.len() < count {
-        let mut stream = Stream::new(base, cycle);
-        cycle += 1;
-        let mut labels: Vec<usize> = (0..k).collect();
-        shuffle(&mut labels, &mut stream);
-        for square in williams(k, &mut stream) {
-            let mut order: Vec<usize> = (0..square.len()).collect();
-            shuffle(&mut order, &mut stream);
-            rows.extend(
-                order
-                    .into_iter()
-                    .filter_map(|row| square.get(row))
-                    .map(|row| row.iter().filter_map(|&place| labels.get(place).copied()).collect::<Vec<_>>()),
-            );
+/// Numbers of blocks up to which positions are balanced: those of the looks of the campaign, and all.
+fn looks(suite: &Suite) -> Vec<usize> {
+    let looks = suite.sequential.iter().flat_map(|design| &design.looks);
+    looks
+        .copied()
+        .filter(|blocks| *blocks < suite.repeats)
+        .chain([suite.repeats])
+        .map(|blocks| blocks as usize)
+        .collect()
+}
+
+/// Orders of `k` environments, as many as the last of `looks` says. Up to each of these numbers every environment takes each place equally often,
+/// as far as that is possible, and the orders between two of them are shuffled.
+fn balanced_rows(k: usize, looks: &[usize], base: u64) -> Vec<Vec<usize>> {
+    let mut stream = Stream::new(base, 0);
+    // Of a square that was begun, the rows that are left belong to the next blocks.
+    let (mut rows, mut left): (Vec<Vec<usize>>, Vec<Vec<usize>>) = (Vec::new(), Vec::new());
+    for until in looks {
+        let from = rows.len();
+        while rows.len() < *until {
+            if left.is_empty() {
+                left = design(k, &mut stream);
+            }
+            rows.extend(left.pop());
+        }
+        if let Some(since) = rows.get_mut(from..) {
+            shuffle(since, &mut stream);
         }
     }
-    rows.truncate(count);
     rows
+}
+
+/// The rows of a Williams design with random labels. Those of one square stand together, in random order.
+fn design(k: usize, stream: &mut Stream) -> Vec<Vec<usize>> {
+    let mut labels: Vec<usize> = (0..k).collect();
+    shuffle(&mut labels, stream);
+    let mut rows = Vec::new();
+    for mut square in williams(k, stream) {
+        shuffle(&mut square, stream);
+        rows.append(&mut square);
+    }
+    let named =
+        |row: &Vec<usize>| -> Vec<usize> { row.iter().filter_map(|place| labels.get(*place).copied()).collect() };
+    rows.iter().map(named).collect()
 }
 
 /// The square of a Williams design for `k` labels. Where `k` is odd, also its mirror, which of the two first being drawn.
@@ -216,6 +242,36 @@ mod tests {
             assert_eq!(follows.len(), k * (k - 1), "k {k}");
             assert!(follows.values().all(|n| *n == squares.len()), "k {k}: {follows:?}");
         }
+    }
+
+    #[test]
+    fn positions_are_balanced_over_all_blocks_and_up_to_each_look() {
+        for (k, looks) in
+            [(2, vec![10]), (2, vec![7]), (3, vec![10]), (4, vec![10]), (2, vec![5, 8, 12, 30]), (3, vec![5, 8, 12])]
+        {
+            for base in 0..50 {
+                let rows = balanced_rows(k, &looks, base);
+                assert_eq!(rows.len(), *looks.last().unwrap());
+                for until in &looks {
+                    let mut times: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+                    for (place, arm) in rows[..*until].iter().flat_map(|row| row.iter().copied().enumerate()) {
+                        *times.entry((place, arm)).or_default() += 1;
+                    }
+                    let (least, most) = (until / k, until.div_ceil(k));
+                    assert_eq!(times.len(), k * k);
+                    assert!(times.values().all(|n| (least..=most).contains(n)), "{k} {looks:?} {base}: {times:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn two_arms_do_not_take_turns_by_pairs_of_blocks() {
+        let first = |base| balanced_rows(2, &[10], base).iter().map(|row| row[0]).collect::<Vec<_>>();
+        let orders: BTreeSet<Vec<usize>> = (0..400).map(first).collect();
+        // Ten over five orders there are, and 32 of them are balanced in each pair.
+        assert!(orders.len() > 150, "{}", orders.len());
+        assert!(orders.iter().any(|order| order[..2] == [0, 0]) && orders.iter().any(|order| order[..2] == [1, 1]));
     }
 
     #[test]

@@ -167,9 +167,9 @@ fn grid(name: &'static str, runs: &[&Run], read: fn(&Sample) -> Option<f64>) -> 
     for run in runs {
         // Runs of one launch carry the same samples: one row stands for them.
         let shared =
-            runs.iter().filter(|o| o.launch.is_some() && o.launch == run.launch && o.telemetry == run.telemetry);
+            runs.iter().filter(|o| o.together.is_some() && o.together == run.together && o.telemetry == run.telemetry);
         let count = shared.count().max(1);
-        if count > 1 && !seen.insert(run.launch.as_deref()) {
+        if count > 1 && !seen.insert(run.together.as_deref()) {
             continue;
         }
         let Some(first) = run.telemetry.first() else { continue };
@@ -251,7 +251,7 @@ mod tests {
             run
         };
         let mut one = sampled("a", &[(0, 10.0), (0, 30.0), (110, 90.0)]);
-        one.launch = Some("l".into());
+        one.together = Some("l".into());
         let mut two = one.clone();
         two.id = "b".into();
         let other = sampled("c", &[(2, 50.0)]);

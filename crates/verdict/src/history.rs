@@ -161,7 +161,7 @@ fn step(
             run.environment = name.to_owned();
             (run.model, run.workload) = (model.to_owned(), workload.to_owned());
             // Blocks and launches of two campaigns have nothing to do with each other.
-            (run.block, run.launch) = (None, None);
+            (run.block, run.launch, run.together) = (None, None, None);
             run.readings.retain(|reading| metrics.contains(&reading.metric));
             run
         })

@@ -84,6 +84,7 @@ pub fn of_run(run: &Run, shared: bool) -> Mark {
         block,
         position,
         launch,
+        together,
         started,
         ended,
         measured,
@@ -104,7 +105,7 @@ pub fn of_run(run: &Run, shared: bool) -> Mark {
     for text in [id, campaign, environment, model, workload] {
         marker.text(text);
     }
-    marker.json(&(repeat, block, position, launch, status, extras, setup, source, files));
+    marker.json(&(repeat, block, position, launch, together, status, extras, setup, source, files));
     marker.json(&(gates, watched));
     marker.json(settings).text(cell);
     for node in nodes {

@@ -67,10 +67,10 @@ pub(crate) const REASONS: &[(u64, &str)] = &[
 /// For each run how many were made in the same time, itself among them.
 pub(crate) fn shared(runs: &[Run]) -> Vec<usize> {
     let mut launches: BTreeMap<&str, usize> = BTreeMap::new();
-    for launch in runs.iter().filter_map(|run| run.launch.as_deref()) {
+    for launch in runs.iter().filter_map(|run| run.together.as_deref()) {
         *launches.entry(launch).or_default() += 1;
     }
-    runs.iter().map(|run| run.launch.as_deref().and_then(|launch| launches.get(launch)).map_or(1, |n| *n)).collect()
+    runs.iter().map(|run| run.together.as_deref().and_then(|launch| launches.get(launch)).map_or(1, |n| *n)).collect()
 }
 
 /// Adds to one run what its telemetry says. `shared` where other runs were made in the same time.

@@ -21,6 +21,7 @@ pub(crate) fn run(id: &str) -> Run {
         block: None,
         position: None,
         launch: None,
+        together: None,
         started: None,
         ended: None,
         measured: None,

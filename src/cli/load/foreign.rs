@@ -105,10 +105,7 @@ const FOREIGN: &[(&[&str], &str)] = &[
         "--prompts FILE, or --dataset-name sharegpt with --dataset-path FILE",
     ),
     (&["public-dataset", "hf-name", "hf-split", "hf-subset"], "--dataset-path FILE. Nothing is downloaded"),
-    (
-        &["max-error-rate", "max-errors", "max-global-error-rate"],
-        "nothing: a load ends when the last 100 requests have all failed",
-    ),
+    (&["max-error-rate", "max-global-error-rate"], "--max-errors N, the number of requests in a row that may fail"),
 ];
 
 /// The message about everything that `load` does not know among `arguments`. Absent where it knows all of it.

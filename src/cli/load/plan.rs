@@ -86,7 +86,11 @@ impl Loads {
                 let cell = |cell: &matrix::MatrixCell| RepeatedLoad {
                     warmups: cell.passes.0,
                     passes: cell.passes.1,
-                    ..RepeatedLoad::once(cell.name.clone(), cell.settings.clone())
+                    // Whole passes warm up.
+                    ..RepeatedLoad::once(
+                        cell.name.clone(),
+                        Settings { warmup: cell.settings.warmup.or(Some(0)), ..cell.settings.clone() },
+                    )
                 };
                 (made.cells.iter().map(cell).collect(), skipped.collect())
             }

@@ -95,6 +95,7 @@ impl LoadArgs {
         let mut settings = Settings {
             ramp: self.ramp(),
             work,
+            warmup: self.warmup,
             until: self.until()?,
             extra_body: self.members()?,
             headers: self.headers()?,

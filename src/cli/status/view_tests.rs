@@ -71,6 +71,7 @@ fn done(environment: &str, repeat: u32, rate: f64) -> Run {
         block: None,
         position: None,
         launch: None,
+        together: None,
         started: None,
         measured: None,
         settings: Default::default(),

@@ -33,6 +33,11 @@ impl Claim {
         Some(Self { tokens, chunks, bytes, asked: request.output_tokens_asked })
     }
 
+    /// Output tokens of a request: see [`Claim::credible`]. As counted where the request does not say what came.
+    pub fn tokens(request: &RequestWire) -> Option<u32> {
+        Self::of(request).map_or(request.output_tokens, Self::credible)
+    }
+
     /// Whether the count contradicts what came. Too many it is only beyond the length asked for: reasoning may be counted and not shown.
     pub fn contradicted(self) -> bool {
         let few = f64::from(self.chunks) > CHUNKS_PER_TOKEN * f64::from(self.tokens);

@@ -28,6 +28,9 @@ pub struct RunWire {
     pub block: Option<u32>,
     /// Place in the order, from 1.
     pub position: Option<u32>,
+    /// Start of the engine that was measured, from 1. Runs of the archive with one number shared it. Absent where nobody knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub launch: Option<u32>,
     /// Start of the measured command, ISO 8601 in UTC.
     pub started_utc: Option<String>,
     /// End of the measured command, likewise.

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::drawn::is_drawn;
 use super::hit::tag;
+use super::under::{Under, describes};
 use super::{Mask, Tally, command, count, names};
 use crate::manifest::{CampaignWire, RunWire};
 use sparkbench_text::error::Error;
@@ -17,7 +17,7 @@ impl Mask {
     /// Kind of secret that a variable's value is.
     pub(super) fn secret(&self, name: &str, value: &str) -> Option<&'static str> {
         let told = self.secret_names.is_match(name).then_some("secret");
-        let kind = told.or_else(|| names::of_variable(name))?;
+        let kind = told.or_else(|| names::of_variable(name)).or_else(|| names::of_several(name))?;
         (!names::is_void(value.as_bytes()) && (told.is_some() || !names::is_count(kind, value.as_bytes())))
             .then_some(kind)
     }
@@ -68,27 +68,39 @@ impl Mask {
         masked
     }
 
-    /// Replaces in every string of a JSON value. Under a key with the name of a secret, the whole string, as the `value` beside such a name.
+    /// Replaces in every string of a JSON value. Under a key with the name of a secret, the whole string, as the `value` beside such a name,
+    /// and every string of a list or an object there.
     pub fn json(&self, value: &mut Value, tally: &mut Tally) {
+        self.json_under(Under::default(), value, tally);
+    }
+
+    fn json_under(&self, under: Under<'_>, value: &mut Value, tally: &mut Tally) {
         match value {
-            Value::String(text) => *text = self.text(text, tally),
-            Value::Array(items) => self.array(items, tally),
+            Value::String(text) => {
+                *text = match under.kind_of(text) {
+                    Some(kind) => {
+                        count(tally, kind);
+                        tag(kind)
+                    }
+                    None => self.text(text, tally),
+                }
+            }
+            Value::Array(items) => self.array(under, items, tally),
             Value::Object(fields) => {
                 let beside = name_beside(fields);
                 for (name, field) in fields.iter_mut() {
-                    let named = || beside.as_deref().filter(|_| name.eq_ignore_ascii_case("value"));
-                    let told = |beside: &str| self.secret_names.is_match(beside).then_some("secret");
-                    let kind = kind_under(name, field)
-                        .or_else(|| named().and_then(|beside| told(beside).or_else(|| kind_under(beside, field))));
-                    match (kind, &mut *field) {
-                        (Some(kind), Value::String(text))
-                            if !names::is_void(text.as_bytes()) && !names::is_count(kind, text.as_bytes()) =>
-                        {
-                            count(tally, kind);
-                            *text = tag(kind);
+                    let named = beside.as_deref().filter(|_| name.eq_ignore_ascii_case("value"));
+                    let told = named.filter(|beside| self.secret_names.is_match(beside));
+                    let below = match (told, named) {
+                        (Some(_), _) => Under::Plain("secret"),
+                        // Labels of the campaign are keys of objects too.
+                        _ if describes(field) || (field.is_object() && self.keep.contains(&name.to_lowercase())) => {
+                            under
                         }
-                        _ => self.json(field, tally),
-                    }
+                        (None, Some(beside)) => under.name(name).name(beside),
+                        (None, None) => under.name(name),
+                    };
+                    self.json_under(below, field, tally);
                 }
             }
             _ => {}
@@ -110,15 +122,15 @@ impl Mask {
     }
 
     /// Lists of strings may be command lines.
-    fn array(&self, items: &mut [Value], tally: &mut Tally) {
+    fn array(&self, under: Under<'_>, items: &mut [Value], tally: &mut Tally) {
         let strings: Option<Vec<String>> = items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
-        match strings {
+        match strings.filter(|strings| strings.iter().all(|text| under.kind_of(text).is_none())) {
             Some(strings) => {
                 for (item, text) in items.iter_mut().zip(self.arguments(&strings, tally)) {
                     *item = Value::String(text);
                 }
             }
-            None => items.iter_mut().for_each(|item| self.json(item, tally)),
+            None => items.iter_mut().for_each(|item| self.json_under(under, item, tally)),
         }
     }
 
@@ -173,14 +185,6 @@ impl Mask {
     }
 }
 
-/// Kind of secret that the value under a key is.
-fn kind_under(name: &str, value: &Value) -> Option<&'static str> {
-    names::in_text(name).or_else(|| {
-        let drawn = value.as_str().is_some_and(|text| is_drawn(name, text.as_bytes()));
-        names::perhaps_in_text(name).filter(|_| drawn)
-    })
-}
-
 /// The name of a pair: `{"name": "HF_TOKEN", "value": "x"}`.
 fn name_beside(fields: &serde_json::Map<String, Value>) -> Option<String> {
     let is_name = |key: &str| ["name", "key", "header"].iter().any(|word| key.eq_ignore_ascii_case(word));
@@ -213,5 +217,62 @@ mod tests {
         assert_eq!(values, ["<masked:token>", "<masked:secret>", "8000", "</s>"]);
         assert_eq!(value["env"][1]["Value"], "<masked:key>");
         assert_eq!(tally.values().sum::<u64>(), 3);
+    }
+
+    #[test]
+    fn lists_and_objects_of_secrets_lose_every_text() {
+        let mask =
+            Mask::new(&MaskRules { keep: vec!["secret".to_owned()], ..MaskRules::default() }, &Identity::default())
+                .expect("rules that make sense");
+        for (mut value, expected) in [
+            (json!({"api_keys": ["plainkey", "other"]}), json!({"api_keys": ["<masked:key>", "<masked:key>"]})),
+            (
+                json!({"passwords": {"ann": "ab12", "of": ["cd34", ["ef56"], 7]}}),
+                json!({"passwords": {"ann": "<masked:password>", "of": ["<masked:password>", ["<masked:password>"], 7]}}),
+            ),
+            (
+                json!({"credentials": {"ann": {"pin": "ab12"}}}),
+                json!({"credentials": {"ann": {"pin": "<masked:credential>"}}}),
+            ),
+            (json!({"HF_TOKENS": ["abcdefgh"]}), json!({"HF_TOKENS": ["<masked:token>"]})),
+            (json!({"password": ["ab12"]}), json!({"password": ["<masked:password>"]})),
+            (json!({"tokens": ["hello", "Zx81plainButDrawn77"]}), json!({"tokens": ["hello", "<masked:token>"]})),
+            (
+                json!({"auth": {"x": {"y": "Zx81plainButDrawn77"}}}),
+                json!({"auth": {"x": {"y": "<masked:credential>"}}}),
+            ),
+            (
+                json!([{"name": "api_keys", "value": ["ab12", "cd34"]}]),
+                json!([{"name": "api_keys", "value": ["<masked:key>", "<masked:key>"]}]),
+            ),
+        ] {
+            mask.json(&mut value, &mut Tally::new());
+            assert_eq!(value, expected);
+        }
+        for stays in [
+            json!({"max_tokens": ["4096"], "prompt_tokens": ["hello"], "keys": ["a94a8fe5ccb19ba61c4c0873d391e987"]}),
+            json!({"api_key": {"type": "apiKey", "in": "header", "name": "X-Api-Key"}}),
+            json!({"api_keys": ["none", "${KEYS}", ""]}),
+            json!({"secret": {"model": "a label of the suite"}}),
+            json!({"masked": {"password": 2, "key": 1}}),
+            json!({"token_pool": {"sha256": "a94a8fe5ccb19ba61c4c0873d391e987"}}),
+        ] {
+            let mut value = stays.clone();
+            mask.json(&mut value, &mut Tally::new());
+            assert_eq!(value, stays);
+        }
+    }
+
+    #[test]
+    fn a_variable_of_several_secrets_is_masked_and_each_of_them_is_found() {
+        let mut mask = Mask::new(&MaskRules::default(), &Identity::default()).expect("rules that make sense");
+        let variables =
+            [("OPENAI_API_KEYS", "plainkey1,plainkey2"), ("MAX_TOKENS", "4096"), ("STOP_TOKENS", "plainword")];
+        let variables = BTreeMap::from(variables.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        mask.learn(&variables);
+        let mut tally = Tally::new();
+        let masked: Vec<String> = mask.variables(&variables, &mut tally).into_values().collect();
+        assert_eq!(masked, ["4096", "<masked:key>", "plainword"]);
+        assert_eq!(mask.text("plainkey2 and plainword", &mut tally), "<masked:key> and plainword");
     }
 }

@@ -21,6 +21,7 @@ mod forms;
 mod hit;
 mod joined;
 mod lexical;
+mod members;
 mod names;
 mod nested;
 mod option;
@@ -37,8 +38,10 @@ mod shapes;
 mod stream;
 mod table;
 mod tokens;
+mod under;
 mod value;
 mod variables;
+mod veil;
 mod wide;
 mod xml;
 mod yaml;
@@ -53,8 +56,9 @@ use sparkbench_text::error::Error;
 
 pub use folder::Swept;
 pub use publish::{Places, Scrub, WithoutSecrets};
-pub use secrets::{Secrets, Veil};
+pub use secrets::Secrets;
 pub use stream::Masked;
+pub use veil::Veil;
 
 /// How often something was replaced, by kind.
 pub type Tally = BTreeMap<String, u64>;
@@ -295,7 +299,9 @@ impl Mask {
                 self.report.push(format!("the value of {name} is too short to search for in logs"));
                 continue;
             }
-            self.literals.extend(forms::all(value).into_iter().map(|form| known(&form.bytes, kind, form.whole)));
+            for value in std::iter::once(value).chain(listed(name, value)) {
+                self.literals.extend(forms::all(value).into_iter().map(|form| known(&form.bytes, kind, form.whole)));
+            }
         }
         if !names.is_empty() {
             self.report.push(format!("values of {} are masked wherever they occur", names.join(", ")));
@@ -326,6 +332,13 @@ impl Mask {
     pub fn report(&self) -> Vec<String> {
         self.report.clone()
     }
+}
+
+/// The values in a variable that holds several: `API_KEYS=a,b`. A word of small letters among them is one of every log.
+fn listed<'a>(name: &str, value: &'a str) -> impl Iterator<Item = &'a str> {
+    let several = names::of_several(name).is_some();
+    let parts = value.split(|c: char| c.is_whitespace() || "[]\"',;".contains(c)).filter(move |_| several);
+    parts.filter(|part| part.len() >= KNOWN_LEAST && !part.bytes().all(|byte| byte.is_ascii_lowercase()))
 }
 
 /// A value that is replaced everywhere.

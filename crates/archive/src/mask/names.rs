@@ -225,6 +225,11 @@ fn is_of_hashes(parts: &[String]) -> bool {
     OF_HASHES.contains(&last.as_str()) && !of_access && !before.iter().any(kept)
 }
 
+/// Whether a name is that of a hash or a number: see [`is_of_hashes`].
+pub(super) fn is_of_hash(name: &str) -> bool {
+    is_of_hashes(&parts(name)) || OF_HASHES.contains(&name.to_ascii_lowercase().as_str())
+}
+
 /// Words of a name, in lower case: separated by anything but letters and digits, and where small letters turn to capitals.
 fn parts(name: &str) -> Vec<String> {
     let mut parts = Vec::new();

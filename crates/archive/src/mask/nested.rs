@@ -14,11 +14,13 @@ use super::scalar::{VALUE_LEAST, in_quotes};
 /// Longest list or object. Of a longer one as much is replaced.
 pub(super) const NESTED: usize = 64 << 10;
 
+/// Members of an object that describes the form of a field.
+pub(super) const OF_SCHEMA: &[&str] = &["type", "$ref", "anyOf", "allOf", "oneOf", "description", "title", "default"];
+
 /// Every text in an object: `"api_keys": {"a": "x", "b": "y"}`. `from` is the brace. The description of a field is left alone.
 pub(super) fn in_object(text: &[u8], from: usize, kind: &'static str) -> Option<Hit<'static>> {
     /// Deeper ones are no secrets, and every brace would be followed to the end of all.
     const DEEPEST: usize = 8;
-    const OF_SCHEMA: &[&str] = &["type", "$ref", "anyOf", "allOf", "oneOf", "description", "title", "default"];
     let inner = text.get(from..text.len().min(from + NESTED))?;
     let is_cut = inner.len() == NESTED;
     let (mut at, mut depth) = (0usize, 0usize);

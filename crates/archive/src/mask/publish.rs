@@ -22,6 +22,7 @@ use super::replacing::{Replacing, Way};
 use super::scan::{Literal, Scanner};
 use super::shapes::{self, Shape};
 use super::table::WithoutColumns;
+use super::under::Under;
 use super::{COMMON, DIGITS, NAME_LEAST, Tally, add, clock, command, count, stream};
 use crate::hash;
 
@@ -164,10 +165,8 @@ impl Scrub {
     pub fn counted_setting(&self, name: &str, value: &str) -> (String, Tally) {
         let one = |kind: &str, with: String| (with, Tally::from([(kind.to_owned(), 1)]));
         if !shapes::is_void(value) {
-            let secret = super::names::of_variable(name).filter(|kind| {
-                !super::names::is_void(value.as_bytes()) && !super::names::is_count(kind, value.as_bytes())
-            });
-            if let Some(kind) = secret {
+            let by_name = super::names::of_variable(name).map_or_else(|| Under::flattened(name), Under::Plain);
+            if let Some(kind) = by_name.kind_of(value) {
                 return one(kind, super::hit::tag(kind));
             }
             if let Some(kind) = shapes::identity_under(name).filter(|_| !self.is_kept(value)) {

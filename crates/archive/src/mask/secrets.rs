@@ -1,7 +1,8 @@
 //! Secrets that are known beforehand because somebody gave them: a key, a header, a password in an address, a member of a request.
 //!
-//! In:  names and values.  Out: [`Secrets`], which takes them out of texts, JSON and errors, in every form of [`forms`].
-//! Not here: secrets that show by their shape or by a name in a text (see `tokens`, `names`), files (see `stream`, `folder`).
+//! In:  names and values.  Out: [`Secrets`], which knows them in every form of [`forms`].
+//! Not here: secrets that show by their shape or by a name in a text (see `tokens`, `names`), which members of a request are secrets (see
+//! `members`), what takes them out (see [`Veil`]), files (see `stream`, `folder`).
 //!
 //! Servers tend to repeat what they are sent, whole or encoded. Whoever sends a secret therefore holds one of these and passes everything
 //! through it that a server says.
@@ -12,20 +13,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::io::{self, Write};
 
 use serde_json::Value;
 
 use super::forms::{self, Form};
+use super::members::{NameAbove, PART_LEAST, hide_members, is_part, kind_of, named_beside, says_nothing};
 use super::scan::{Literal, Scanner};
-use super::{COMMON, KNOWN_ANYWHERE, Mask, Tally, names, stream};
-use sparkbench_text::error::Error;
+use super::veil::{LEAST, SHOWN, Veil};
+use super::{COMMON, KNOWN_ANYWHERE, Mask, names};
 use sparkbench_text::escape::base64;
-
-/// Least length of a value that is searched for, in bytes.
-const LEAST: usize = 4;
-/// What stands in place of a secret that is shown to people. Archives have `<masked:kind>`.
-const SHOWN: &str = "***";
 
 /// Headers whose values are words of HTTP.
 const OF_HTTP: &[&str] = &["accept", "accept-encoding", "accept-language", "connection", "content-type"];
@@ -33,8 +29,6 @@ const OF_HTTP: &[&str] = &["accept", "accept-encoding", "accept-language", "conn
 const SCHEMES: &[&str] = &["bearer", "basic", "token", "digest", "apikey", "api-key", "key"];
 /// Parts of the value of a header that are no secrets: RFC 7616 section 3.4, RFC 9421.
 const OF_DIGEST: &[&str] = &["algorithm", "charset", "nc", "qop", "realm", "uri"];
-/// Least length of a part of a value that is searched for alone, and of a text that may be a secret.
-const PART_LEAST: usize = 8;
 
 /// See the module. Neither `Debug` nor a message shows a value.
 #[derive(Clone, Default)]
@@ -55,18 +49,12 @@ struct Known {
     plain: bool,
 }
 
-/// [`Secrets`], ready to be looked for.
-#[derive(Clone)]
-pub struct Veil {
-    /// For our own words.
-    ours: Scanner,
-    /// For the words of others.
-    theirs: Scanner,
-    /// Values that an excerpt may end in the middle of.
-    values: Vec<String>,
-}
-
 impl Secrets {
+    /// Whether a name is plain about it that secrets stand in the list or the table below it.
+    pub fn speaks(name: &str) -> bool {
+        names::in_text(name).or_else(|| names::of_several(name)).is_some()
+    }
+
     /// Remembers a value that is a secret.
     pub fn learn(&mut self, name: &str, kind: &'static str, value: &str) {
         self.add(name, kind, false, value);
@@ -176,10 +164,10 @@ impl Secrets {
     /// Remembers the secrets among the members of a request's body, at any depth: what has the name of a secret, addresses with a login, and
     /// what a text has behind such a name.
     pub fn learn_members<'a>(&mut self, members: impl IntoIterator<Item = (&'a String, &'a Value)>) {
-        members.into_iter().for_each(|(name, value)| self.member(Above::plain(name), value));
+        members.into_iter().for_each(|(name, value)| self.member(NameAbove::plain(name), value));
     }
 
-    fn member(&mut self, above: Above<'_>, value: &Value) {
+    fn member(&mut self, above: NameAbove<'_>, value: &Value) {
         match value {
             Value::String(text) => self.learn_text(above, text),
             Value::Array(items) => items.iter().for_each(|item| self.member(above, item)),
@@ -197,7 +185,7 @@ impl Secrets {
     }
 
     /// Remembers one text of a request's body if its name speaks of a secret, and what shows in it.
-    fn learn_text(&mut self, above: Above<'_>, text: &str) {
+    fn learn_text(&mut self, above: NameAbove<'_>, text: &str) {
         let name = above.name;
         if let Some(kind) = above.kind_of(text) {
             // A gateway may be handed the headers that it is to send on.
@@ -279,7 +267,7 @@ impl Secrets {
     /// The members of a request's body as they may be shown: secrets by their names are taken out whatever their length.
     pub fn members(&self, members: &BTreeMap<String, Value>) -> Value {
         let mut shown = Value::Object(members.iter().map(|(name, value)| (name.clone(), value.clone())).collect());
-        hide_members(Above::plain(""), &mut shown);
+        hide_members(NameAbove::plain(""), &mut shown);
         self.veil().json(&mut shown);
         shown
     }
@@ -342,112 +330,10 @@ impl Mask {
     }
 }
 
-impl Veil {
-    /// Whether it takes nothing out.
-    pub fn is_empty(&self) -> bool {
-        self.theirs.is_empty()
-    }
-
-    /// A text of ours without the secrets.
-    pub fn text(&self, text: &str) -> String {
-        stream::replaced(&self.ours, text, &mut Tally::new())
-    }
-
-    /// A text of others without the secrets, plain words among them too. An excerpt may end in the middle of one: that part goes as well.
-    pub fn said(&self, text: &str) -> String {
-        let text = stream::replaced(&self.theirs, text, &mut Tally::new());
-        let uncut = |piece: &str| {
-            let body = piece.trim_end_matches(['"', '\'', ')', ' ', '\\']);
-            let tail = piece.get(body.len()..).unwrap_or_default();
-            match self.cut(body) {
-                0 => piece.to_owned(),
-                length => format!("{}{SHOWN}{tail}", body.get(..body.len() - length).unwrap_or_default()),
-            }
-        };
-        text.split('…').map(uncut).collect::<Vec<_>>().join("…")
-    }
-
-    /// Bytes at the end of a text with which a value begins that goes on behind it. A few letters say little and may be chance.
-    fn cut(&self, text: &str) -> usize {
-        const TELLING: usize = 8;
-        let of = |value: &String| {
-            let least = LEAST.max(TELLING.min(value.len() / 2));
-            let mut ends = value.char_indices().rev().map(|(at, _)| at).take_while(|at| *at >= least);
-            ends.find(|at| value.get(..*at).is_some_and(|head| text.ends_with(head))).unwrap_or(0)
-        };
-        self.values.iter().map(of).max().unwrap_or(0)
-    }
-
-    /// Takes them out of every text of a value. Keys stay.
-    pub fn json(&self, value: &mut Value) {
-        match value {
-            Value::String(text) => *text = self.text(text),
-            Value::Array(items) => items.iter_mut().for_each(|item| self.json(item)),
-            Value::Object(fields) => fields.iter_mut().for_each(|(_, field)| self.json(field)),
-            _ => {}
-        }
-    }
-
-    /// The error without them.
-    #[must_use]
-    pub fn error(&self, error: Error) -> Error {
-        error.reworded(&|text| self.said(text))
-    }
-
-    /// A writer that takes them out of what is written line by line.
-    pub fn over<W: Write>(self, out: W) -> Veiled<W> {
-        Veiled { veil: self, line: Vec::new(), out }
-    }
-}
-
-impl Default for Veil {
-    fn default() -> Self {
-        Secrets::default().veil()
-    }
-}
-
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: BTreeSet<&str> = self.known.values().map(|known| known.name.as_str()).collect();
         f.debug_struct("Secrets").field("of", &names).field("too_short", &self.short).finish()
-    }
-}
-
-impl fmt::Debug for Veil {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Veil")
-    }
-}
-
-/// See [`Veil::over`].
-#[derive(Debug)]
-pub struct Veiled<W: Write> {
-    veil: Veil,
-    /// What has no end of a line yet.
-    line: Vec<u8>,
-    out: W,
-}
-
-impl<W: Write> Veiled<W> {
-    fn put(&mut self, length: usize) -> io::Result<()> {
-        let rest = self.line.split_off(length);
-        let line = std::mem::replace(&mut self.line, rest);
-        self.out.write_all(self.veil.said(&String::from_utf8_lossy(&line)).as_bytes())
-    }
-}
-
-impl<W: Write> Write for Veiled<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.line.extend_from_slice(bytes);
-        if let Some(last) = self.line.iter().rposition(|byte| *byte == b'\n') {
-            self.put(last + 1)?;
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.put(self.line.len())?;
-        self.out.flush()
     }
 }
 
@@ -456,25 +342,9 @@ fn literal(form: Form, kind: &'static str, with: &str) -> Literal {
     Literal { bytes, kind, with: with.as_bytes().to_vec(), whole, any_case: false, secret: true }
 }
 
-/// The kind of secret that a value under a name is, where it is one.
-fn kind_of(name: &str, value: &str) -> Option<&'static str> {
-    let kind = names::of_variable(name).or_else(|| names::in_text(name))?;
-    (!says_nothing(value) && !names::is_count(kind, value.as_bytes())).then_some(kind)
-}
-
-/// A word for nothing. What was given is taken for what it is, so a `$` at its head is no reference to something else.
-fn says_nothing(value: &str) -> bool {
-    !value.starts_with(['$', '{', '%']) && names::is_void(value.as_bytes())
-}
-
 /// A word of small letters, such as the name of a team.
 fn is_word(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b'_'))
-}
-
-/// Whether a part of a value is long enough to be searched for alone.
-fn is_part(text: &str) -> bool {
-    text.len() >= PART_LEAST && !text.contains(char::is_whitespace)
 }
 
 /// Without blanks and quotes around it.
@@ -494,106 +364,6 @@ fn behind_scheme(value: &str) -> &str {
 /// Whether a member is a header that holds secrets.
 fn is_header(name: &str) -> bool {
     matches!(name.to_ascii_lowercase().as_str(), "authorization" | "proxy-authorization" | "cookie")
-}
-
-/// A name of several things as that of one: `access_tokens`.
-fn of_one(name: &str) -> Option<&str> {
-    name.strip_suffix(['s', 'S'])
-}
-
-/// The name that decides about a member of a body.
-#[derive(Debug, Clone, Copy)]
-struct Above<'a> {
-    name: &'a str,
-    /// It is the name of a table above, and may stand before other things too: `auth`, `token`.
-    doubtful: bool,
-}
-
-impl<'a> Above<'a> {
-    const fn plain(name: &'a str) -> Self {
-        Self { name, doubtful: false }
-    }
-
-    /// The name that decides about a field of a table: that of the outermost field that is plain about it, else the innermost that speaks
-    /// of a secret. `named` is the name in the field beside a `value`.
-    fn below(self, inner: &'a str, named: Option<&'a str>) -> Self {
-        if let Some(named) = named.filter(|_| inner.eq_ignore_ascii_case("value")) {
-            return Self::plain(named);
-        }
-        let one = |name: &str| of_one(name).and_then(names::in_text).is_some();
-        let speaks =
-            |name: &str| names::of_variable(name).is_some() || of_one(name).and_then(names::of_variable).is_some();
-        let certain = !self.doubtful && (names::in_text(self.name).is_some() || one(self.name));
-        if certain && names::of_variable(inner).is_none() {
-            self
-        } else if names::in_text(inner).is_some() || speaks(inner) {
-            Self::plain(inner)
-        } else if speaks(self.name) {
-            Self { doubtful: true, ..self }
-        } else {
-            Self::plain(inner)
-        }
-    }
-
-    /// The kind of secret that a text is, where it is one.
-    fn kind_of(self, text: &str) -> Option<&'static str> {
-        if !self.doubtful
-            && let Some(kind) = kind_of(self.name, text)
-        {
-            return Some(kind);
-        }
-        let one = of_one(self.name);
-        if !self.doubtful
-            && let Some(kind) = one.and_then(names::in_text)
-        {
-            return (!says_nothing(text) && !names::is_count(kind, text.as_bytes())).then_some(kind);
-        }
-        let kind = names::of_variable(self.name).or_else(|| one.and_then(names::of_variable))?;
-        let counts = says_nothing(text) || names::is_count(kind, text.as_bytes());
-        (is_made(text) && !counts).then_some(kind)
-    }
-
-    /// Whether a number is a secret. Names of several things count them: `max_tokens`.
-    fn tells_of_numbers(self) -> bool {
-        !self.doubtful && names::in_text(self.name).is_some()
-    }
-}
-
-/// Whether a text below a doubtful name is a secret rather than a word, a sentence, an address or a token of a model.
-fn is_made(text: &str) -> bool {
-    is_part(text)
-        && text.bytes().any(|byte| byte.is_ascii_digit())
-        && !text.contains("://")
-        && !text.contains(['<', '>', '|', '{', '}', '[', ']', '(', ')', '"'])
-}
-
-/// The name of a pair whose `value` is a secret: `{"name": "Authorization", "value": "x"}`.
-fn named_beside(fields: &serde_json::Map<String, Value>) -> Option<String> {
-    let names = ["name", "key", "header"].iter().filter_map(|field| fields.get(*field).and_then(Value::as_str));
-    let mut secret = names.filter(|name| names::in_text(name).is_some());
-    secret.next().map(str::to_owned)
-}
-
-/// Takes out what has the name of a secret, and what shows in a text.
-fn hide_members(above: Above<'_>, value: &mut Value) {
-    match value {
-        Value::String(text) => {
-            if above.kind_of(text).is_some() {
-                SHOWN.clone_into(text);
-            } else {
-                *text = stream::replaced(&Scanner::new(Vec::new()), text, &mut Tally::new());
-            }
-        }
-        Value::Number(_) if above.tells_of_numbers() => *value = Value::String(SHOWN.to_owned()),
-        Value::Array(items) => items.iter_mut().for_each(|item| hide_members(above, item)),
-        Value::Object(fields) => {
-            let named = named_beside(fields);
-            for (inner, field) in fields.iter_mut() {
-                hide_members(above.below(inner, named.as_deref()), field);
-            }
-        }
-        _ => {}
-    }
 }
 
 #[cfg(test)]

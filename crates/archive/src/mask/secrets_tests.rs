@@ -1,7 +1,10 @@
+use std::io::{self, Write as _};
+
 use serde_json::json;
 
 use super::*;
-use crate::{Identity, MaskRules};
+use crate::mask::{Identity, MaskRules, Tally};
+use sparkbench_text::error::Error;
 
 fn given() -> Secrets {
     let mut secrets = Secrets::default();

@@ -375,6 +375,13 @@ impl Collector<'_> {
         seen.failure.map_or(Ok(()), Err)
     }
 
+    /// Start of the engine that a run is measured on: each run starts what it measures. A server that is up already is the same for all runs of
+    /// its workload, as far as the collector sees.
+    fn launch(&self, planned: &PlannedRun, attached: bool) -> Option<u32> {
+        let first = || self.experiment.plan.runs.iter().find(|run| run.workload == planned.workload);
+        if attached { first().and_then(|run| run.position) } else { planned.position }
+    }
+
     /// Puts everything that is known of the run into its folder, masked, hashed, under its final name.
     fn keep(
         &mut self,
@@ -433,6 +440,7 @@ impl Collector<'_> {
             repeat: planned.repeat,
             block: planned.block,
             position: planned.position,
+            launch: self.launch(planned, setting.workload.attached()).filter(|_| ran),
             started_utc: moment(ended.started_utc_ms),
             ended_utc: moment(ended.ended_utc_ms),
             started_monotonic_s: ran.then_some(ended.started_monotonic_s),

@@ -3,7 +3,7 @@
 //! In:  a [`Request`], a clock.  Out: [`Opened`]: the writer, `campaign.json`, the other machines.
 //! Not here: its runs (see `campaign`), what a killed collector left of them (see `Collector::take_up`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::cluster::Cluster;
@@ -12,7 +12,7 @@ use super::record::{self, Found};
 use super::request::{Request, Sight};
 use super::{Watcher, mounts, privacy, provenance};
 use sparkbench_archive::journal::{self, Moment};
-use sparkbench_archive::manifest::{CAMPAIGN_FILE, CampaignWire, OF_THE_DISK};
+use sparkbench_archive::manifest::{CAMPAIGN_FILE, CampaignWire, OF_THE_DISK, PlannedRun};
 use sparkbench_archive::writer::{Session, Writer, expect_campaign, read_campaign};
 use sparkbench_archive::{FileName, Progress, Retention, shown};
 use sparkbench_host::Host;
@@ -173,13 +173,35 @@ fn expect_free(archive: &Path) -> Result<(), Error> {
 }
 
 fn same_suite(experiment: &Experiment, wire: &CampaignWire, archive: &Path) -> Result<(), Error> {
-    let now = sparkbench_archive::hash(experiment.suite.text.as_bytes());
-    if wire.suite_sha256.as_deref() == Some(now.as_str()) && wire.plan == experiment.plan.runs {
+    if is_of(experiment, wire) && wire.plan == experiment.plan.runs {
         return Ok(());
     }
     Err(Error::usage(format!("'{}' was started with another suite", shown(archive)))
         .detail("the suite file has changed since then, but the suite of an archive is fixed before its first run")
         .hint("continue with the old suite (it is in campaign.json), or start another archive with --archive DIR"))
+}
+
+/// Whether a campaign is one of this very suite.
+fn is_of(experiment: &Experiment, wire: &CampaignWire) -> bool {
+    let now = sparkbench_archive::hash(experiment.suite.text.as_bytes());
+    wire.suite_sha256.as_deref() == Some(now.as_str())
+}
+
+impl Experiment {
+    /// A campaign that an earlier version began with this suite has its runs in another order. It goes on in that order. What cannot be read is
+    /// said by whoever opens it.
+    pub fn go_on_as_begun(&mut self, archive: &Path) {
+        let Ok(Some(wire)) = begun(archive) else { return };
+        let cells = |runs: &[PlannedRun]| -> BTreeSet<_> {
+            let cell =
+                |run: &PlannedRun| (run.environment.clone(), run.model.clone(), run.workload.clone(), run.repeat);
+            runs.iter().map(cell).collect()
+        };
+        let same = wire.plan.len() == self.plan.runs.len() && cells(&wire.plan) == cells(&self.plan.runs);
+        if same && is_of(self, &wire) {
+            self.plan.runs = wire.plan;
+        }
+    }
 }
 
 /// Twelve random digits: enough that two archives of one machine never meet.

@@ -7,8 +7,6 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-use serde_json::Value as Json;
-
 use sparkbench_archive::mask::{Identity, Mask, MaskRules, Secrets};
 use sparkbench_host::Host;
 use sparkbench_plan::Suite;
@@ -73,13 +71,11 @@ fn value(name: &str, value_of: &Value, host: &dyn Host, under: Under, secrets: &
             host.variable(text).into_iter().for_each(|key| secrets.learn(text, "key", &key));
         }
         (Value::Text(text), Under::Settings) => secrets.learn_setting(name, text),
-        (Value::List(items), _) => items.iter().for_each(|item| value(name, &item.value, host, under, secrets)),
-        // Further members of every request's body.
-        (Value::Table(below), Under::Settings) if name == "extra_body" => {
-            let members: BTreeMap<String, Json> =
-                below.entries.iter().map(|(name, entry)| (name.clone(), entry.value.json())).collect();
-            secrets.learn_members(&members);
+        // Further members of every request's body, and what holds several secrets.
+        (Value::Table(_) | Value::List(_), Under::Settings) if name == "extra_body" || Secrets::speaks(name) => {
+            secrets.learn_members([(&name.to_owned(), &value_of.json())]);
         }
+        (Value::List(items), _) => items.iter().for_each(|item| value(name, &item.value, host, under, secrets)),
         (Value::Table(below), Under::Settings) => {
             let under = if name == "headers" { Under::Headers } else { Under::Settings };
             given(below, host, under, secrets);

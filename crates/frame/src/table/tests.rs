@@ -117,13 +117,12 @@ fn a_figure_that_is_missing_or_infinite_is_absent() {
 
 #[test]
 fn groups_stand_in_the_order_of_their_keys_and_a_launch_counts_once() {
-    let launched =
-        |id: &str, launch: &str, ttft: f64| Run { launch: Some(launch.to_owned()), ..measured(run(id), ttft) };
+    let launched = |id: &str, launch: u32, ttft: f64| Run { launch: Some(launch), ..measured(run(id), ttft) };
     let runs = [
         set(measured(run("x"), 50.0), "concurrency", "16"),
-        launched("a", "1", 10.0),
-        launched("b", "1", 20.0),
-        launched("c", "2", 25.0),
+        launched("a", 1, 10.0),
+        launched("b", 1, 20.0),
+        launched("c", 2, 25.0),
         measured(run("d"), f64::NAN),
         set(measured(run("y"), 70.0), "concurrency", "16"),
     ];
@@ -142,11 +141,8 @@ fn groups_stand_in_the_order_of_their_keys_and_a_launch_counts_once() {
 
 #[test]
 fn launches_of_two_campaigns_are_two_though_they_have_one_name() {
-    let of = |campaign: &str, ttft: f64| Run {
-        campaign: campaign.to_owned(),
-        launch: Some("1".to_owned()),
-        ..measured(run("a"), ttft)
-    };
+    let of =
+        |campaign: &str, ttft: f64| Run { campaign: campaign.to_owned(), launch: Some(1), ..measured(run("a"), ttft) };
     let table = Table::of_runs(&[of("one", 10.0), of("two", 30.0)]).unwrap();
     let grouped = table.grouped(&strings(&["model"]), "an interval", &summary).unwrap();
     assert_eq!(grouped.cells("ttft_ms_n").unwrap(), [Cell::Number(2.0)]);

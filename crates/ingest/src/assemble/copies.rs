@@ -214,7 +214,7 @@ mod tests {
             ..PartialRun::default()
         };
         partial.setup.more = more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Draft { partial, home: String::new(), main, others: Vec::new(), launch: None, shown_only: false }
+        Draft { partial, home: String::new(), main, others: Vec::new(), together: None, shown_only: false }
     }
 
     /// Issue 32: two back ends decoded at 3.63 tok/s, and one was lost.

@@ -34,7 +34,7 @@ pub(crate) struct Draft {
     pub main: usize,
     /// Further files, each with the rule by which it belongs to the run.
     pub others: Vec<(usize, String)>,
-    pub launch: Option<String>,
+    pub together: Option<String>,
     /// Whether it only shows a machine (telemetry, a snapshot of the GPU): nothing was measured beside it.
     pub shown_only: bool,
 }

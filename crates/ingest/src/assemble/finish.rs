@@ -61,7 +61,8 @@ pub(super) fn finish(
             repeat: partial.repeat,
             block: partial.block,
             position: partial.position,
-            launch: draft.launch,
+            launch: partial.launch,
+            together: draft.together,
             started: partial.started,
             ended: partial.ended,
             measured: partial.measured,
@@ -83,6 +84,7 @@ pub(super) fn finish(
     runs.sort_by(|a, b| {
         (&a.campaign, a.started.is_none(), a.started).cmp(&(&b.campaign, b.started.is_none(), b.started))
     });
+    super::launches::number(&mut runs);
     let mut campaigns = campaigns.into_list();
     nameless::name(&mut runs, &mut campaigns);
     keep(&mut runs, options)?;

@@ -38,7 +38,7 @@ pub(super) fn join(
         home: places.get(main).cloned().unwrap_or_default(),
         main,
         others: Vec::new(),
-        launch: None,
+        together: None,
         shown_only: false,
     };
     for (number, partial) in partials {
@@ -73,10 +73,10 @@ pub(super) fn join(
         let mut refused: BTreeMap<usize, Option<String>> = BTreeMap::new();
         // Launches in two folders may have one name.
         let is_alone = named.get(&name_of(key)).is_none_or(|launches| *launches == 1);
-        let launch = (parts.len() > 1).then(|| if is_alone { name_of(key) } else { slug(key) });
+        let together = (parts.len() > 1).then(|| if is_alone { name_of(key) } else { slug(key) });
         for (number, partial) in parts {
             let mut run = draft(number, partial);
-            run.launch.clone_from(&launch);
+            run.together.clone_from(&together);
             let own = run.partial.part.clone();
             for (other, detail) in details.iter().filter(|(_, detail)| detail.part.is_none() || detail.part == own) {
                 let path = found.files.get(*other).map_or("", |file| file.path.as_str());
@@ -118,7 +118,7 @@ pub(super) fn join(
             if let (Some(part), Some(workload)) = (&run.partial.part, &mut run.partial.workload) {
                 *workload = format!("{workload}-{part}");
             }
-            if run.launch.is_some() {
+            if run.together.is_some() {
                 // One launch, several runs: its name alone would be one id for all.
                 run.partial.id =
                     run.partial.id.zip(run.partial.workload.as_ref()).map(|(id, workload)| format!("{id}_{workload}"));

@@ -32,7 +32,7 @@ pub(super) fn merge(run: &mut PartialRun, detail: &PartialRun) -> Vec<(&'static 
             unlike.push((name, ours.clone(), theirs.clone()));
         }
     }
-    fill!(campaign, id, environment, model, workload, repeat, block, position, started, ended, measured;
+    fill!(campaign, id, environment, model, workload, repeat, block, position, launch, started, ended, measured;
           model_id, model_served, machine, engine, engine_version, quantisation, batch, isl, osl, requests, parameters,
           device_memory_gib, model_memory_gib, start_temp_c, end_temp_c, exit_code,
           tool, tool_version, request_rate, max_model_len, memory_utilisation, kv_dtype, speculative, prefix_cache, parallel);

@@ -11,6 +11,7 @@ mod copies;
 mod draft;
 mod finish;
 mod join;
+mod launches;
 mod merge;
 mod place;
 mod server;

@@ -199,7 +199,7 @@ mod tests {
             home: format!("a{rank}"),
             main: rank as usize,
             others: Vec::new(),
-            launch: None,
+            together: None,
             shown_only: false,
         }
     }

@@ -12,7 +12,7 @@ use crate::labels::glob;
 use crate::one_line::one_line;
 use crate::requests::Latencies;
 use crate::source_file::{self, JSON_LINE_LIMIT, unreadable};
-use sparkbench_archive::manifest::{COMMANDS_FOLDER, REQUESTS_FILE, RUN_FILE, RequestWire};
+use sparkbench_archive::manifest::{COMMANDS_FOLDER, Claim, REQUESTS_FILE, RUN_FILE, RequestWire};
 use sparkbench_archive::{Discovery, Found};
 use sparkbench_model::formula::{FIELDS, Requests, RunFigures, ServerFigure};
 use sparkbench_model::{CustomMetric, Extra, Run, known_extra};
@@ -202,7 +202,7 @@ fn add(requests: &mut Requests, request: &RequestWire) {
         e2e,
         decode,
         request.input_tokens.map(f64::from),
-        request.output_tokens.map(f64::from),
+        Claim::tokens(request).map(f64::from),
         request.cached_tokens.map(f64::from),
         request.reasoning_tokens.map(f64::from),
         delay,

@@ -13,7 +13,7 @@ use crate::settings::{Cache, Exact, Lengths, Prefix, Settings, Shape, Work};
 
 fn settings() -> Settings {
     let work = Work::Synthetic { isl: Lengths::Fixed(32), osl: Lengths::Fixed(7), prefix: Prefix::default() };
-    Settings { work, requests: Some(300), warmup: 2, nonce: 0xab, ..Settings::default() }
+    Settings { work, requests: Some(300), warmup: Some(2), nonce: 0xab, ..Settings::default() }
 }
 
 fn maker(settings: &Settings, input: &PlanInput, exact: Exact) -> Result<Maker, Error> {
@@ -96,7 +96,7 @@ fn prompts_of_a_file_go_out_as_they_are_behind_a_nonce() {
     let input = PlanInput { prompts: Some(Arc::new(Prompts::parse("p", lines).unwrap())), ..PlanInput::default() };
     let work = Work::Prompts { path: "p".into(), osl: Some(Lengths::Fixed(9)) };
     let made = |cache, i| {
-        let settings = Settings { work: work.clone(), cache, warmup: 0, requests: None, ..settings() };
+        let settings = Settings { work: work.clone(), cache, warmup: Some(0), requests: None, ..settings() };
         let mut maker = maker(&settings, &input, Exact::Off).unwrap();
         let entry = maker.plan.entry(i).unwrap();
         serde_json::from_slice::<Value>(&maker.make(&entry).unwrap().order.body).unwrap()
@@ -117,7 +117,7 @@ fn prompts_that_the_route_cannot_take_are_named() {
         let prompts = Prompts::parse("p", &format!("{{\"prompt\": \"x\"}}\n{line}")).unwrap();
         let input = PlanInput { prompts: Some(Arc::new(prompts)), ..PlanInput::default() };
         let work = Work::Prompts { path: "p".into(), osl: Some(Lengths::Fixed(9)) };
-        let settings = Settings { work, endpoint, cache, warmup: 0, requests: None, ..settings() };
+        let settings = Settings { work, endpoint, cache, warmup: Some(0), requests: None, ..settings() };
         maker(&settings, &input, Exact::Off).err().map(|error| error.to_string()).unwrap_or_default()
     };
     let messages = "{\"messages\": [{\"role\": \"user\", \"content\": \"x\"}]}";

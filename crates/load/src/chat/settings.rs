@@ -131,7 +131,7 @@ pub(super) fn check(settings: &Settings, chat: &Conversations) -> Result<(), Err
                 .to_owned(),
         );
     }
-    if settings.warmup > 0 {
+    if settings.warmups() > 0 {
         wrong.push("conversations have no single warm-up requests: use --warmup-step".to_owned());
     }
     if settings.token_ids {

@@ -780,7 +780,7 @@ fn settings_that_do_not_go_together_are_all_named() {
         cache: Cache::Primed,
         share: Share { rank: 0, world: 8 },
         token_ids: true,
-        warmup: 1,
+        warmup: Some(1),
         ..settings(chat)
     };
     bad.cache = Cache::Primed;

@@ -127,12 +127,12 @@ pub(super) fn what(settings: &Settings, input: &PlanInput) -> Result<(What, Opti
             let Some(lines) = &input.prompts else {
                 return Err(Error::usage(format!("the prompts '{}' were not read", shown(path))));
             };
-            let count = lines.0.len() as u64;
-            let Some(left) = count.checked_sub(settings.warmup).filter(|left| *left > 0) else {
+            let (count, taken) = (lines.0.len() as u64, settings.warmup.unwrap_or(0));
+            let Some(left) = count.checked_sub(taken).filter(|left| *left > 0) else {
                 return Err(Error::usage(format!(
                     "'{}' has {count} prompts, but {} are needed to warm up",
                     shown(path),
-                    settings.warmup
+                    taken
                 ))
                 .hint("the warm-up takes the first lines of the file, which are then not measured"));
             };

@@ -35,7 +35,7 @@ pub(super) fn describe(settings: &Settings, input: &PlanInput) -> String {
     };
     serde_json::json!({
         "schema": "sparkbench.load-plan/1", "seed": settings.seed, "shape": shape, "ramp": ramp, "work": work, "cache": cache,
-        "warmup": settings.warmup, "requests": settings.requests, "files": input.sha256,
+        "warmup": settings.warmups(), "requests": settings.requests, "files": input.sha256,
     })
     .to_string()
 }

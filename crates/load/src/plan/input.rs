@@ -93,7 +93,7 @@ fn drawn(path: &Path, text: &str, osl: Option<Lengths>, settings: &Settings) -> 
     let wanted = sharegpt::Wanted {
         seed: settings.seed,
         // The first ones warm up.
-        most: settings.requests.unwrap_or(sharegpt::MOST).saturating_add(settings.warmup),
+        most: settings.requests.unwrap_or(sharegpt::MOST).saturating_add(settings.warmup.unwrap_or(0)),
         osl: osl.map(|osl| osl.bounds().1),
         count: &count,
         exact: local.is_some(),

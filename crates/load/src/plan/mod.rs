@@ -50,6 +50,8 @@ const DRAWN: u64 = 1_000_000;
 pub struct Plan {
     writer: TextWriter,
     warmup: u64,
+    /// Lines of a file that are the warm-up's and are not measured.
+    taken: u64,
     primed: u64,
     measured: Option<u64>,
     share: Share,
@@ -108,7 +110,8 @@ impl Plan {
         };
         Ok(Self {
             writer: TextWriter::new(settings.seed, settings.nonce),
-            warmup: settings.warmup,
+            warmup: settings.warmups(),
+            taken: settings.warmup.unwrap_or(0),
             primed,
             measured,
             share: settings.share,
@@ -205,8 +208,9 @@ impl Plan {
                 entry(Some(isl), osl, group, PromptSpec::Made { head, own })
             }
             What::Prompts { lines, osl } => {
-                // The first lines of the file are the warm-up's.
-                let line = if warmup { j } else { self.warmup + j };
+                // The first lines of the file are the warm-up's. Where nobody asked for one they are measured too, with another beginning.
+                let all = lines.0.len() as u64;
+                let line = if warmup { j % all.max(1) } else { self.taken + j };
                 let given = lines.0.get(usize::try_from(line).ok()?)?;
                 let osl = given.osl.unwrap_or_else(|| draw(osl, self.bases.osl).max(1));
                 entry(None, osl, None, PromptSpec::Line(line, self.cold.then_some(own)))

@@ -17,7 +17,7 @@ fn open(rate: f64) -> Settings {
             prefix: Prefix { tokens: 32, groups: 3 },
         },
         requests: Some(2_500),
-        warmup: 5,
+        warmup: Some(5),
         ..Settings::default()
     }
 }
@@ -89,7 +89,7 @@ fn shared_heads_are_the_same_bytes_and_what_follows_is_not() {
 #[test]
 fn no_two_cold_prompts_share_the_first_words() {
     let work = Work::Synthetic { isl: Lengths::Fixed(16), osl: Lengths::Fixed(1), prefix: Prefix::default() };
-    let plan = plan(&Settings { work, requests: Some(5_000), warmup: 100, ..Settings::default() });
+    let plan = plan(&Settings { work, requests: Some(5_000), warmup: Some(100), ..Settings::default() });
     let heads: std::collections::HashSet<String> = plan
         .entries(0)
         .map(|entry| text(&plan, &entry).split(' ').take(NONCE_WORDS as usize).collect::<Vec<_>>().join(" "))
@@ -115,7 +115,7 @@ fn the_shares_of_all_clients_are_the_plan() {
 fn the_bytes_of_a_plan_are_those_of_the_golden_file() {
     let settings = Settings {
         requests: Some(8),
-        warmup: 2,
+        warmup: Some(2),
         ramp: Some(Ramp { from: 1.0, over_s: 2.0, exponential: false }),
         ..open(4.0)
     };
@@ -144,7 +144,7 @@ fn a_trace_shares_its_blocks_and_keeps_its_times() {
 {"timestamp": 3000, "input_length": 700, "output_length": 8}"#;
     let input = PlanInput { trace: Some(Arc::new(Trace::parse("t", lines).unwrap())), ..PlanInput::default() };
     let shape = Shape::Trace { path: "t".into(), speed: 2.0, max_concurrency: None };
-    let settings = Settings { shape, warmup: 1, ..Settings::default() };
+    let settings = Settings { shape, warmup: Some(1), ..Settings::default() };
     let plan = Plan::new(&settings, &input).unwrap();
     let all: Vec<Entry> = plan.entries(0).collect();
     assert_eq!(
@@ -166,7 +166,7 @@ fn prompts_of_a_file_are_sent_once_and_the_first_ones_warm_up() {
     let lines = "{\"prompt\": \"a\", \"output_len\": 4}\n{\"prompt\": \"b\"}\n{\"prompt\": \"c\"}\n";
     let input = PlanInput { prompts: Some(Arc::new(Prompts::parse("p", lines).unwrap())), ..PlanInput::default() };
     let work = Work::Prompts { path: "p".into(), osl: Some(Lengths::Fixed(9)) };
-    let settings = Settings { work, warmup: 1, cache: Cache::Natural, ..Settings::default() };
+    let settings = Settings { work, warmup: Some(1), cache: Cache::Natural, ..Settings::default() };
     let plan = Plan::new(&settings, &input).unwrap();
     let seen: Vec<_> = plan.entries(0).map(|entry| (entry.phase, entry.prompt, entry.osl, entry.isl)).collect();
     assert_eq!(
@@ -179,7 +179,25 @@ fn prompts_of_a_file_are_sent_once_and_the_first_ones_warm_up() {
     );
     let too_many = Plan::new(&Settings { requests: Some(3), ..settings.clone() }, &input).unwrap_err().to_string();
     assert!(too_many.contains("3 requests are asked for, but the file has 2"), "{too_many}");
-    assert!(Plan::new(&Settings { warmup: 3, ..settings }, &input).is_err());
+    assert!(Plan::new(&Settings { warmup: Some(3), ..settings }, &input).is_err());
+}
+
+#[test]
+fn a_warm_up_that_nobody_asked_for_leaves_all_prompts_of_a_file_to_be_measured() {
+    let input = PlanInput { prompts: Some(Arc::new(Prompts::parse("p", "a\nb\n").unwrap())), ..PlanInput::default() };
+    let work = Work::Prompts { path: "p".into(), osl: Some(Lengths::Fixed(9)) };
+    let settings = Settings { work, warmup: None, shape: Shape::Closed { concurrency: 3 }, ..Settings::default() };
+    let plan = Plan::new(&settings, &input).unwrap();
+    let seen: Vec<_> = plan
+        .entries(0)
+        .map(|entry| match entry.prompt {
+            PromptSpec::Line(line, Some(own)) => (entry.phase, line, own.purpose),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let (warm, measured) = ((Phase::Warmup, Purpose::Warmup), (Phase::Measured, Purpose::Measured));
+    let expected = [(warm, 0), (warm, 1), (warm, 0), (measured, 0), (measured, 1)];
+    assert_eq!(seen, expected.map(|((phase, purpose), line)| (phase, line, purpose)));
 }
 
 #[test]
@@ -233,7 +251,7 @@ fn settings_that_make_no_plan_say_why() {
 
 #[test]
 fn lengths_of_warm_up_and_load_are_drawn_apart() {
-    let plan = plan(&Settings { requests: Some(50), warmup: 50, ..open(5.0) });
+    let plan = plan(&Settings { requests: Some(50), warmup: Some(50), ..open(5.0) });
     let isl = |first| plan.entries(first).take(50).map(|entry| entry.isl).collect::<Vec<_>>();
     assert_ne!(isl(0), isl(50));
     assert_eq!(plan.longest(), (Some(200), 512));
@@ -249,7 +267,7 @@ fn a_distribution_without_an_end_is_as_long_as_what_is_drawn_from_it() {
         },
         requests,
         duration_s: Some(1.0),
-        warmup: 3,
+        warmup: Some(3),
         ..Settings::default()
     };
     let longest = |settings: &Settings| Plan::new(settings, &PlanInput::default()).unwrap().longest();

@@ -14,7 +14,7 @@ fn shares_of_one_plan_are_disjoint_and_complete_for_every_number_of_ranks() {
     let settings = Settings {
         shape: Shape::Closed { concurrency: 2048 },
         requests: Some(3001),
-        warmup: 1003,
+        warmup: Some(1003),
         cache: Cache::Primed,
         ..Settings::default()
     };

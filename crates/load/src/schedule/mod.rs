@@ -17,13 +17,13 @@
 //!
 //! Time and randomness come from outside, so everything here can be tested with given times.
 
-mod calm;
+pub(crate) mod calm;
 pub(crate) mod gaps;
 
 use std::sync::Arc;
 
-use self::calm::Calm;
-use super::order::{Asked, Gate, Next, Order, Phase, Record, Source, Status};
+use self::calm::{Calm, OnTheWay};
+use super::order::{Asked, EndedBy, Gate, Next, Order, Phase, Record, Source, Status};
 use super::plan::arrivals::Growth;
 use super::plan::{Entry, Plan};
 use super::settings::{Settings, Shape, Share};
@@ -103,6 +103,7 @@ pub(crate) struct Scheduler {
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     sent: u64,
+    ended: u64,
     measured: u64,
     waited: u64,
     starved: u64,
@@ -131,6 +132,8 @@ pub(crate) struct ScheduleReport {
     pub degenerate: bool,
     /// How often a place of a closed loop stayed free after a failure, and for how long in all, seconds.
     pub pauses: (u64, f64),
+    /// What ended the load.
+    pub ended_by: EndedBy,
     /// Failures in a row, if they ended the load.
     pub gave_up: Option<u64>,
 }
@@ -166,7 +169,7 @@ impl Scheduler {
             fed: false,
             unsent: 0,
             counts: Counts::default(),
-            calm: Calm::default(),
+            calm: Calm::new(settings.max_errors.map(u64::from)),
             longest: (settings.timeout_s * 1e9) as Ns,
             gave_up: None,
         }
@@ -194,6 +197,8 @@ impl Scheduler {
         let first_due = first.and_then(|(_, at)| at).or_else(|| self.unsent_due(stopped).next().map(|(_, at)| at));
         let last_due = last_missed.or(last.and_then(|(_, at)| at));
         let due = sent + missed;
+        let over = self.start.zip(self.duration).is_some_and(|(start, duration)| stopped >= start + duration);
+        let left = self.plan.own(Phase::Measured).is_none_or(|own| sent < own);
         ScheduleReport {
             start: self.start,
             sent,
@@ -204,6 +209,11 @@ impl Scheduler {
             achieved_req_s: pace(first.zip(last).map(|(first, last)| last.0 - first.0), sent),
             degenerate: self.open && due > 0 && (waited + missed) as f64 / due as f64 > CAPPED_SHARE,
             pauses: self.calm.pauses(),
+            ended_by: match self.gave_up {
+                Some(_) => EndedBy::MaxErrors,
+                None if over && left => EndedBy::Duration,
+                None => EndedBy::Plan,
+            },
             gave_up: self.gave_up,
         }
     }
@@ -312,7 +322,7 @@ impl Source for Scheduler {
             self.ended = true;
             return Next::Done;
         }
-        self.gave_up = self.calm.hopeless(now, self.places(now));
+        self.gave_up = self.calm.hopeless(self.places(now));
         if self.gave_up.is_some() {
             self.ended = true;
             return Next::Done;
@@ -373,8 +383,10 @@ impl Source for Scheduler {
     }
 
     fn ended(&mut self, now: Ns, record: &Record, _text: Option<Vec<u8>>) {
+        self.counts.ended += 1;
+        let way = OnTheWay { open: self.counts.sent.saturating_sub(self.counts.ended), next: self.unsent };
         let places = self.places(now);
-        self.calm.ended(now, record, places, self.longest);
+        self.calm.ended(now, record, places, self.longest, way);
     }
 }
 

@@ -13,7 +13,7 @@ use super::{Session, lengths};
 use crate::build::{self, Form, Maker};
 use crate::chat::log::CONVERSATIONS_FILE;
 use crate::chat::{ChatSource, Figures, Frame, Library, Parts};
-use crate::order::{Gate, Phase, Sink, Source};
+use crate::order::{EndedBy, Gate, Phase, Sink, Source};
 use crate::plan::{Plan, PlanInput};
 use crate::schedule::{self, Scheduler};
 use crate::settings::{Exact, Settings, Work};
@@ -62,8 +62,10 @@ pub(super) struct FeedSummary {
     pub figures: Option<Figures>,
     /// How our counts and the server's compare, where a tokenizer was given.
     pub audit: Option<String>,
-    /// Why the load ended before its plan did.
-    pub gave_up: Option<String>,
+    /// What ended it, as far as the feed knows.
+    pub ended_by: EndedBy,
+    /// Failures in a row that ended it.
+    pub gave_up: Option<u64>,
 }
 
 impl Feed {
@@ -251,11 +253,14 @@ impl Feed {
                     let audit = counter.map(|counter| kept.recount(counter.as_ref())).transpose()?.flatten();
                     let (bodies_late, waited) = report.map_or((0, 0), |report| (report.starved, report.waited));
                     let gave_up = report.and_then(|report| report.gave_up);
-                    let gave_up = gave_up.map(|failures| format!("it ended after {failures} failed requests in a row"));
-                    Ok(FeedSummary { bodies_late, waited, figures: None, audit, gave_up })
+                    let ended_by = report.map_or(EndedBy::Plan, |report| report.ended_by);
+                    Ok(FeedSummary { bodies_late, waited, figures: None, audit, ended_by, gave_up })
                 }
             },
-            Self::Chat { source, .. } => Ok(FeedSummary { figures: Some(source.finish()?), ..FeedSummary::default() }),
+            Self::Chat { source, .. } => {
+                let (ended_by, gave_up) = (source.ended_by(), source.gave_up());
+                Ok(FeedSummary { figures: Some(source.finish()?), ended_by, gave_up, ..FeedSummary::default() })
+            }
         }
     }
 }

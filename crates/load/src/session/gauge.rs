@@ -36,7 +36,7 @@ pub fn calibrate(
         .map_err(|cause| Error::archive(format!("cannot create '{}'", folder.display())).because(cause))?;
     let mut settings = Settings {
         model: None,
-        warmup: 0,
+        warmup: Some(0),
         exact: Exact::MinTokens,
         headers: Default::default(),
         extra_body: Default::default(),

@@ -3,6 +3,7 @@
 //! In:  [`Session`], [`Settings`], a folder.  Out: the raw files in the folder, [`Loaded`].
 //! Not here: requests and their times (see `feed`), sending (see `engine`), figures (see `summary`).
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use crate::calibrate::Calibration;
 use crate::certificate::{self, Evidence, STALL_MS};
 use crate::chat::Figures;
 use crate::engine::{Control, Engine, EngineReport, Options};
+use crate::order::EndedBy;
 use crate::ranks::{RankReport, Whole};
 use crate::server::cache::PromiseOutcome;
 use crate::server::{CacheCheck, Scraped, Scraper, scrape};
@@ -137,7 +139,13 @@ impl Session<'_> {
         let mut window_s = counted.span.map(|(from, to)| (seconds(from), seconds(to)));
         let mut summary = counted.certified(certificate::judge(&evidence, calibration));
         unasked(&mut summary, report.unasked);
-        if let Some(why) = &fed.gave_up {
+        summary.ended_by = match (interrupted, met) {
+            (true, _) => EndedBy::Stopped,
+            (_, true) => EndedBy::Until,
+            _ => fed.ended_by,
+        };
+        let gave_up = fed.gave_up.map(|failures| gave_up(failures, &summary));
+        if let Some(why) = &gave_up {
             summary.valid = false;
             summary.invalid_because.push(why.clone());
         }
@@ -154,7 +162,7 @@ impl Session<'_> {
         if let Some(ranks) = &self.ranks {
             let first_late_ns = first_late(&mut stored, ranks.opened())?;
             let mut report = RankReport::of(&summary, &stored, first_late_ns, failure.as_ref());
-            report.gave_up.clone_from(&fed.gave_up);
+            report.gave_up = gave_up;
             if let Some(facts) = all_facts.filter(|_| failure.is_none()) {
                 let whole = ranks.gather(&mut stored, folder, report, &|| self.interrupted());
                 match whole.and_then(|whole| count_all(facts, &mut stored, whole, evidence.wall_s, &summary)) {
@@ -386,10 +394,14 @@ fn count_all(
     let (schedule, read) = (counted.schedule_lag_ms, counted.read_lag_ms);
     let mut summary = counted.certified(certificate::together(&clients, schedule, read, wall_s, steady));
     summary.conversations.clone_from(&own.conversations);
+    summary.ended_by = own.ended_by;
     unasked(&mut summary, whole.reports.iter().map(|(_, report)| report.unasked).sum());
     for (rank, report) in &whole.reports {
         if let (1.., Some(theirs)) = (rank, &report.figures) {
             summary.conversations.get_or_insert_default().join(theirs);
+        }
+        if report.gave_up.is_some() {
+            summary.ended_by = EndedBy::MaxErrors;
         }
         for why in report.failure.iter().chain(&report.gave_up) {
             summary.valid = false;
@@ -403,6 +415,15 @@ fn count_all(
     }
     summary.ranks = whole.lines;
     Ok((summary, window_s))
+}
+
+/// Why a load ended that did nothing but fail.
+fn gave_up(failures: u64, summary: &Summary) -> String {
+    let mut why = format!("it ended because the last {failures} requests all failed (see --max-errors)");
+    if summary.not_sent > 0 {
+        let _ = write!(why, ", and {} of {} planned requests were never sent", summary.not_sent, summary.planned);
+    }
+    why
 }
 
 /// Answers that nobody had asked for: any other may belong to another request.

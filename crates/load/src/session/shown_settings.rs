@@ -15,6 +15,7 @@ use crate::settings::{LoadOptions, OPTIONS, Settings, ValueKind, Work};
 pub(super) fn settings(settings: &Settings, known: &Known, feed: &Feed, extra_body: &Value) -> Value {
     let mut options = LoadOptions::of(settings);
     options.exact = Some(known.exact(settings));
+    options.warmup = Some(settings.warmups());
     let mut map = Map::new();
     let mut put = |key: &str, value: Value| {
         if !value.is_null() {

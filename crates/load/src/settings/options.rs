@@ -1,7 +1,7 @@
 //! The one table of the options of a load: name, kind, range, default, help, and where each is written.
 //!
 //! In:  nothing.  Out: [`OPTIONS`], [`LoadOptions`] with a value for each, [`Settings`].
-//! Not here: how an entry is read and written (see `entry`), options about the load's own files (see `cli::load`).
+//! Not here: how an entry is read and written (see `entry`), how many requests they make (see `numbers`), options about the load's own files (see `cli::load`).
 //!
 //! An entry is `name: Kind(range) { attributes } "help" -> type in Settings = default`. What has no type in [`Settings`] is put together with
 //! others there, such as `rate` and `arrival` in a [`Shape`].
@@ -80,6 +80,8 @@ macro_rules! options {
             pub ramp: Option<Ramp>,
             /// What.
             pub work: Work,
+            /// Requests before the measured part. Absent is the usual number of them, see [`Settings::warmups`].
+            pub warmup: Option<u64>,
             /// End when a figure is known so well. The bounds still hold.
             pub until: Option<Until>,
             /// Sets the nonces of a cold cache apart from those of earlier loads against the same server. Same plan, other nonces.
@@ -101,6 +103,7 @@ macro_rules! options {
                     shape: Shape::Closed { concurrency: 1 },
                     ramp: None,
                     work: Work::Synthetic { isl: Lengths::PLAIN, osl: Lengths::PLAIN, prefix: Prefix::default() },
+                    warmup: Some(0),
                     until: None,
                     nonce: 0,
                     extra_body: BTreeMap::new(),
@@ -155,8 +158,9 @@ options! {
         "Number of requests before --until is checked for the first time [default: 100]";
     drain_s: Number(0.0, WEEK) { value: "S", group: BOUNDS, default: "30" }
         "Time that requests still in flight at the end may take, in seconds" -> f64 = 30.0;
-    warmup: Whole(0) { value: "N", group: BOUNDS, default: "0", summary: "warmup" }
-        "Number of warm-up requests, with prompts of their own. They are excluded from all figures" -> u64 = 0;
+    warmup: Whole(0) { value: "N", group: BOUNDS, summary: "warmup" }
+        "Number of warm-up requests, with prompts of their own. They are excluded from all figures [default: one per place, at most 16. In an \
+         open loop 1, or 16 if prompts differ in length]";
     // Of a suite alone: whole passes come with a matrix on the command line.
     warmup_passes: Small(0, WARMUPS) { long: "" } "Whole passes before the measured one";
     cooldown_cut_s: Number(0.0, WEEK) { value: "S", group: BOUNDS, default: "0", summary: "cooldown_cut_s" }
@@ -165,6 +169,8 @@ options! {
         "Timeout of one request, in seconds" -> f64 = 600.0;
     retries: Small(0, RETRIES) { value: "N", group: BOUNDS, default: "0", summary: "retries" }
         "Maximum number of times a request is sent again after 429, 503 or a failed connection. Each is counted" -> u32 = 0;
+    max_errors: Small(1, MANY) { value: "N", group: BOUNDS, summary: "max_errors" }
+        "Number of requests in a row that may fail before the load ends [default: 100, or 2 per place if that is more]" -> Option<u32> = None;
     // Of the command line alone: a suite has its own repeats.
     repeats: Small(0, MANY) { value: "N", group: BOUNDS, key: "" }
         "Number of times that each load is measured [default: 1, or 3 for --matrix]";
@@ -283,6 +289,7 @@ impl LoadOptions {
         let mut options = Self::of_plain(settings);
         options.drain_s = options.drain_s.filter(|s| *s != plain.drain_s);
         options.cooldown_cut_s = options.cooldown_cut_s.filter(|s| *s > 0.0);
+        options.warmup = settings.warmup;
         options.until = settings.until.map(|until| until.to_string());
         options.until_least = settings.until.map(|until| until.least());
         if let Some(ramp) = settings.ramp {
@@ -421,15 +428,5 @@ impl<T: Clone> Given<T> for T {
 impl<T: Clone> Given<T> for Option<T> {
     fn given(&self) -> Option<T> {
         self.clone()
-    }
-}
-
-impl Settings {
-    /// Measured requests of this client's share, where they have a number.
-    pub fn own_requests(&self) -> Option<u64> {
-        let requests = self.requests?;
-        // As the plan goes: warm-up, priming, measured part.
-        let before = self.warmup + if self.cache == Cache::Primed { requests } else { 0 };
-        Some(self.share.first(before + requests) - self.share.first(before))
     }
 }

@@ -65,7 +65,13 @@ impl Set {
         settings: &Settings,
         seeded: bool,
     ) -> Vec<Planned> {
-        let one = |name: String, role, warmups, settings| Planned { name, seeded, role, warmups, settings };
+        let one = |name: String, role, warmups, mut settings: Settings| {
+            // Whole passes warm up.
+            if warmups > 0 {
+                settings.warmup.get_or_insert(0);
+            }
+            Planned { name, seeded, role, warmups, settings }
+        };
         if let Some(preset) = self.preset {
             let [(_, shape)] = shapes.as_slice() else {
                 keys.fault("concurrency", "is a sweep, but a matrix needs one concurrency", "give one value");

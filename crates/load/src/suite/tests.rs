@@ -59,7 +59,7 @@ fn every_setting_stands_under_its_own_name() {
         requests: Some(100),
         duration_s: Some(60.0),
         drain_s: 5.0,
-        warmup: 8,
+        warmup: Some(8),
         cooldown_cut_s: 2.0,
         seed: 7,
         timeout_s: 30.0,
@@ -245,7 +245,7 @@ fn a_search_fills_every_place_and_leaves_a_duration_alone() {
 #[test]
 fn every_key_of_the_table_of_options_is_read_and_what_makes_a_load_is_written_down() {
     let shared = "endpoint = 'completions'\npath = '/v3/completions'\nmodel = 'm'\nramp_s = 10\nramp_from = 0.5\nramp_exponential = true\nrequests = 100\nduration_s = 60\n\
-        until = 'ttft_p99=2%'\nuntil_least = 7\ndrain_s = 5\nwarmup = 8\ncooldown_cut_s = 2\nseed = 7\ntimeout_s = 31\nretries = 2\n\
+        until = 'ttft_p99=2%'\nuntil_least = 7\ndrain_s = 5\nwarmup = 8\ncooldown_cut_s = 2\nseed = 7\ntimeout_s = 31\nretries = 2\nmax_errors = 7\n\
         cache = 'natural'\nexact = 'ignore-eos'\ntemperature = 0.5\napi_key_env = 'KEY'\napi_key_header = 'api-key'\ntokenizer = 'Cargo.toml'\ntoken_ids = true\n\
         continuous_usage = true\ninsecure = true\nca_file = 'LICENSE'\nrank = 1\nworld = 2";
     let suites = [

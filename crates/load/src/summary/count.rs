@@ -21,6 +21,7 @@ use super::{
 };
 use crate::certificate::{ClientCertificate, Lags};
 use crate::finish::Finish;
+use crate::order::{EndedBy, Status};
 use crate::store::{RequestRow, Rows, Stored};
 use sparkbench_text::error::Error;
 use sparkbench_text::plural;
@@ -167,7 +168,9 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
         finish_reasons: stored.finishes.clone(),
         valid: invalid_because.is_empty(),
         invalid_because,
+        ended_by: EndedBy::Plan,
         planned,
+        not_sent: planned - totals.recorded + totals.errors.get(Status::NotSent.word()).copied().unwrap_or(0),
         completed,
         failed: totals.recorded - completed - cancelled,
         cancelled,
@@ -518,7 +521,7 @@ fn invalid(totals: &Totals) -> Vec<String> {
         let what = if cancelled == 1 { "request was" } else { "requests were" };
         because.push(format!("{cancelled} {what} cancelled when the load was stopped"));
     }
-    if let Some(unsent) = totals.errors.get(crate::order::Status::NotSent.word()) {
+    if let Some(unsent) = totals.errors.get(Status::NotSent.word()) {
         because.push(format!("{unsent} {} never sent", if *unsent == 1 { "request was" } else { "requests were" }));
     }
     because

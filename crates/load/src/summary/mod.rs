@@ -37,6 +37,7 @@ pub use self::text::{brief, text};
 pub use self::window::{REACHED, Window};
 use super::certificate::{ClientCertificate, Lags};
 use super::chat::Figures;
+use super::order::EndedBy;
 use super::schedule::gaps::Fit;
 use super::settings::{Arrival, Settings, Shape, Slos};
 use super::store::Stored;
@@ -187,8 +188,12 @@ pub struct Summary {
     /// Why not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub invalid_because: Vec<String>,
+    /// What ended the load.
+    pub ended_by: EndedBy,
     /// Measured requests that were planned.
     pub planned: u64,
+    /// Of the planned, those that were never sent.
+    pub not_sent: u64,
     /// Answered, short ones included.
     pub completed: u64,
     /// Not answered.

@@ -118,6 +118,9 @@ fn head(out: &mut String, summary: &Summary, width: usize, ink: Ink) {
     if summary.planned != recorded {
         let _ = write!(words, " of {} planned", count(summary.planned));
     }
+    if summary.not_sent > 0 {
+        let _ = write!(words, ", {} never sent", count(summary.not_sent));
+    }
     if let Some(seconds) = summary.duration_s {
         let _ = write!(words, " in {} s", figure(seconds));
     }

@@ -365,7 +365,7 @@ fn identity(site: &Site<'_>, run: &RunReport) -> Vec<Fact> {
     }
     facts.extend(run.repeat.map(|k| Fact::new("Repeat", k.to_string())));
     facts.extend(run.block.map(|k| Fact::new("Block", k.to_string())));
-    facts.extend(run.launch.clone().map(|l| Fact::new("Launch shared with other rows", l)));
+    facts.extend(run.launch.map(|launch| Fact::new("Launch of the engine", launch.to_string())));
     facts.push(Fact::new("Started", run.started_utc.map_or_else(|| "not recorded".to_owned(), labels::moment)));
     facts.push(Fact::new("Ended", run.ended_utc.map_or_else(|| "not recorded".to_owned(), labels::moment)));
     facts.extend(run.setup.exit_code.map(|code| Fact::new("Exit status", code.to_string())));

@@ -171,7 +171,7 @@ fn heat(grid: &GridReport) -> Vec<FigureView> {
 /// One for each launch: runs that share one share its samples.
 fn launches<'a>(site: &Site<'a>, courses: &[&'a CourseReport]) -> Vec<&'a CourseReport> {
     let mut seen = BTreeSet::new();
-    let launch = |course: &CourseReport| site.run(&course.run).and_then(|run| run.launch.as_deref());
+    let launch = |course: &CourseReport| site.run(&course.run).and_then(|run| run.together.as_deref());
     courses.iter().copied().filter(|course| launch(course).is_none_or(|launch| seen.insert(launch))).collect()
 }
 

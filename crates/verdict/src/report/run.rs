@@ -22,8 +22,11 @@ pub struct RunReport {
     /// k-th run of its cell.
     pub repeat: Option<u32>,
     pub block: Option<u32>,
-    /// Launch shared with other rows, if any.
-    pub launch: Option<String>,
+    /// Start of the engine that it was measured on, from 1 in each campaign. Null where it is not recorded.
+    pub launch: Option<u32>,
+    /// See [`sparkbench_model::Run::together`].
+    #[serde(skip)]
+    pub together: Option<String>,
     pub started_utc: Option<Instant>,
     pub ended_utc: Option<Instant>,
     /// Outcome.
@@ -64,7 +67,8 @@ impl RunReport {
             workload: self.workload.clone(),
             repeat: self.repeat,
             block: self.block,
-            launch: self.launch.clone(),
+            launch: self.launch,
+            together: self.together.clone(),
             started_utc: self.started_utc,
             ended_utc: self.ended_utc,
             status: self.status.clone(),

@@ -80,11 +80,11 @@ fn prefill(run: &Run) -> Option<f64> {
 
 /// Mean of a cell over the runs that count. Runs of one launch are one value.
 pub(crate) fn figure(cell: &Cell<'_>, measure: &Measure, confidence: f64) -> Option<Estimate> {
-    let mut launches: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    let mut launches: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     let mut values = Vec::new();
     for run in counted::runs(cell) {
         let Some(value) = measure.of(run) else { continue };
-        match run.launch.as_deref() {
+        match run.launch {
             Some(launch) => launches.entry(launch).or_default().push(value),
             None => values.push(value),
         }
@@ -179,7 +179,7 @@ mod tests {
             run_of("c", "w", "bf16", &[("decode_tok_s", 30.0)]),
             run_of("d", "w", "fp8", &[("decode_tok_s", 40.0)]),
         ];
-        (runs[0].launch, runs[1].launch) = (Some("x".into()), Some("x".into()));
+        (runs[0].launch, runs[1].launch) = (Some(1), Some(1));
         let (campaign, facts) = (Campaign::default(), Facts::default());
         let case = Case::of_runs(&campaign, runs.iter().collect(), &facts);
         let strata = strata::of(&case);

@@ -14,6 +14,7 @@ fn run(samples: Vec<Sample>) -> Run {
         block: None,
         position: None,
         launch: None,
+        together: None,
         started: None,
         ended: None,
         measured: None,
@@ -174,7 +175,7 @@ fn seconds_elapsed_are_cut_by_work_and_runs_of_one_launch_share_their_figures() 
     of_samples(&mut elapsed, false);
     assert_eq!(window(&elapsed).unwrap().cut, Cut::Busy);
     assert!(elapsed.value("power_w").unwrap() > 90.0);
-    let mut launch: Vec<Run> = (0..2).map(|_| Run { launch: Some("l".into()), ..run(course(START, 20)) }).collect();
+    let mut launch: Vec<Run> = (0..2).map(|_| Run { together: Some("l".into()), ..run(course(START, 20)) }).collect();
     assert_eq!(shared(&launch), [2, 2]);
     launch.iter_mut().for_each(|run| of_samples(run, true));
     assert!(launch.iter().all(|run| run.readings.is_empty() && extra(run, "power_w of the launch").is_some()));

@@ -66,7 +66,7 @@ impl Trap for DuplicateRuns {
 
 fn rows(case: &Case<'_>) -> Finding {
     let subject = Subject::of(case);
-    let apart = |a: &Run, b: &Run| a.launch.is_none() || a.launch != b.launch;
+    let apart = |a: &Run, b: &Run| a.together.is_none() || a.together != b.together;
     let mut evidence = Vec::new();
     let mut by_figures: BTreeMap<Vec<(&str, u64)>, Vec<&Run>> = BTreeMap::new();
     let varying = varying(case);

@@ -33,6 +33,7 @@ mod link_below_promise;
 mod memory_inconsistent;
 mod memory_scope;
 mod missing_metric;
+mod one_launch;
 mod order;
 mod outlier_rule;
 mod page_cache;
@@ -94,6 +95,7 @@ pub static TRAPS: &[&dyn Trap] = &[
     &start_temperature::StartTemperatureDiffers,
     &variance::VarianceDiffers,
     &small_n::SmallN,
+    &one_launch::OneLaunch,
     &outlier_rule::OutlierRuleCannotFire,
     &few_requests::FewRequestsForPercentile,
     &arms_differ::SETTINGS,

@@ -134,7 +134,7 @@ impl Trap for RunsOverlap {
 fn launches<'a>(case: &Case<'a>) -> Vec<Launch<'a>> {
     let mut by_launch: BTreeMap<(&str, Option<Instant>), Vec<&'a Run>> = BTreeMap::new();
     for run in &case.runs {
-        let key = match (&run.launch, run.started) {
+        let key = match (&run.together, run.started) {
             (Some(launch), _) => (launch.as_str(), None),
             (None, Some(_)) => (run.source.path.as_str(), run.started),
             (None, None) => continue,

@@ -132,9 +132,9 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
 /// `None` where something is missing, or where the launch ran other workloads in the same time.
 fn show(case: &Case<'_>, run: &Run) -> Option<Shown> {
     if run
-        .launch
+        .together
         .as_ref()
-        .is_some_and(|launch| case.runs.iter().any(|r| r.launch.as_ref() == Some(launch) && r.id != run.id))
+        .is_some_and(|launch| case.runs.iter().any(|r| r.together.as_ref() == Some(launch) && r.id != run.id))
     {
         return None;
     }
@@ -175,7 +175,9 @@ fn missing(case: &Case<'_>, runs: &[&Run]) -> Vec<&'static str> {
     }
     if missing.is_empty() {
         let shared = runs.iter().any(|r| {
-            r.launch.as_ref().is_some_and(|l| case.runs.iter().any(|o| o.launch.as_ref() == Some(l) && o.id != r.id))
+            r.together
+                .as_ref()
+                .is_some_and(|l| case.runs.iter().any(|o| o.together.as_ref() == Some(l) && o.id != r.id))
         });
         missing.push(if shared {
             "a time of its own: the launch ran several workloads"

@@ -20,6 +20,7 @@
 //!
 //! When a turn fails its conversation ends, the turns behind it are never sent and are counted, and a new conversation takes its place. A
 //! client whose turns fail one after the other waits a little longer each time, up to a second. So a server that is down is not flooded.
+//! Where nothing but failures comes, the load ends as any other (see [`Calm`]).
 
 mod client;
 mod deal;
@@ -38,7 +39,8 @@ use super::frame::Frame;
 use super::library::Library;
 use super::log::{Ended, Why};
 use super::texts::Texts;
-use crate::order::{Gate, Next, Phase, Record, Source};
+use crate::order::{EndedBy, Gate, Next, Phase, Record, Source};
+use crate::schedule::calm::{Calm, OnTheWay};
 use crate::settings::{Sampling, Settings, Work};
 use sparkbench_host::net::{Ns, Waker};
 use sparkbench_text::error::{Error, Kind};
@@ -79,6 +81,11 @@ pub struct ChatSource {
     built: Receiver<BuiltTurn>,
     waker: Arc<OnceLock<Waker>>,
     thread: Option<JoinHandle<ChatOutcome>>,
+    calm: Calm,
+    /// Failures in a row that ended the load.
+    gave_up: Option<u64>,
+    /// Its time was over before everything was sent.
+    out_of_time: bool,
 }
 
 /// Inputs of a source beside the settings.
@@ -157,6 +164,9 @@ impl ChatSource {
             built,
             waker,
             thread: Some(thread),
+            calm: Calm::new(settings.max_errors.map(u64::from)),
+            gave_up: None,
+            out_of_time: false,
         })
     }
 
@@ -181,6 +191,20 @@ impl ChatSource {
             None => Some(Next::Wait),
             Some(from) => (from > now).then_some(Next::At(from)),
         }
+    }
+
+    /// What ended the load.
+    pub fn ended_by(&self) -> EndedBy {
+        match (self.gave_up, self.out_of_time) {
+            (Some(_), _) => EndedBy::MaxErrors,
+            (None, true) => EndedBy::Duration,
+            (None, false) => EndedBy::Plan,
+        }
+    }
+
+    /// Failures in a row, if they ended the load.
+    pub fn gave_up(&self) -> Option<u64> {
+        self.gave_up
     }
 
     /// Writes down what is still open and gives the figures. To be called when the engine is done.
@@ -221,6 +245,7 @@ impl Source for ChatSource {
         }
         loop {
             if self.over || self.deadline.is_some_and(|deadline| now >= deadline) {
+                self.out_of_time |= !self.over;
                 self.over = true;
                 return Next::Done;
             }
@@ -257,6 +282,9 @@ impl Source for ChatSource {
     }
 
     fn ended(&mut self, now: Ns, record: &Record, text: Option<Vec<u8>>) {
+        self.calm.ended(now, record, None, 0, OnTheWay::default());
+        self.gave_up = self.gave_up.or(self.calm.hopeless(Some(self.clients.len())));
+        self.over |= self.gave_up.is_some();
         let Some(turn) = record.turn else { return };
         let Some(held) = self.held.get(&turn.conversation) else { return };
         let at = held.client;
