@@ -311,7 +311,7 @@ pub(crate) fn stem(model: &str, quantisation: Option<&str>) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use sparkbench_model::{Course, SettingOrigin, SettingValue, Setup, Source, Status};
+    use sparkbench_model::{SettingOrigin, SettingValue, Setup, Source, Status};
 
     /// A run with these settings.
     pub(crate) fn run(settings: &[(&str, &str)]) -> Run {
@@ -319,24 +319,11 @@ pub(crate) mod tests {
             |name: &str| settings.iter().find(|(known, _)| *known == name).and_then(|(_, value)| value.parse().ok());
         let word = |name: &str| settings.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
         Run {
-            id: String::new(),
             campaign: "c".into(),
             environment: word("environment").unwrap_or_else(|| "unlabelled".into()),
             model: word("model").unwrap_or_else(|| "unlabelled".into()),
             workload: word("workload").unwrap_or_else(|| "default".into()),
-            repeat: None,
-            block: None,
-            position: None,
-            launch: None,
-            started: None,
-            ended: None,
-            measured: None,
             status: Status::Done,
-            readings: Vec::new(),
-            series: Vec::new(),
-            extras: Vec::new(),
-            telemetry: Vec::new(),
-            course: Course::default(),
             setup: Setup { quantisation: word("quantisation"), batch: number("concurrency"), ..Setup::default() },
             settings: settings
                 .iter()
@@ -344,9 +331,8 @@ pub(crate) mod tests {
                     ((*name).to_owned(), SettingValue { value: (*value).to_owned(), origin: SettingOrigin::Result })
                 })
                 .collect(),
-            cell: String::new(),
-            source: Source { path: String::new(), format: "f".into(), sha256: String::new(), joined: None },
-            files: Vec::new(),
+            source: Source { format: "f".into(), ..Source::default() },
+            ..Run::default()
         }
     }
 

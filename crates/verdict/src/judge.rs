@@ -159,8 +159,6 @@ fn add_campaign(analysis: &mut Analysis, case: &Case<'_>, groups: &[Group], roun
 /// What takes all campaigns: cells side by side, answers and next steps, costs of machines.
 fn add_across(analysis: &mut Analysis, study: &Study, cases: &[Case<'_>], groups: &[Group], round: &Round<'_>) {
     let settings = round.settings;
-    let compared: BTreeSet<&str> = analysis.comparisons.iter().map(|c| c.campaign.as_str()).collect();
-    analysis.to_compare = next::to_compare(study, &compared);
     analysis.across = across::report(cases, round);
     across::agreement::lead(&mut analysis.campaigns, &analysis.across.agreements);
     for case in cases {
@@ -178,6 +176,10 @@ fn add_across(analysis: &mut Analysis, study: &Study, cases: &[Case<'_>], groups
             conclusion::design::put(report, answer);
         }
     }
+    let ranked =
+        analysis.campaigns.iter().filter(|report| !report.ranking.is_empty()).map(|report| report.name.as_str());
+    let compared: BTreeSet<&str> = analysis.comparisons.iter().map(|c| c.campaign.as_str()).chain(ranked).collect();
+    analysis.to_compare = next::to_compare(study, &compared);
     conclusion::answer::give(analysis);
     next::give(analysis);
     analysis.best_batches = cost::best_batches(&analysis.costs, &study.facts.limits);

@@ -171,7 +171,9 @@ fn along<'s, 'c, 'a>(
 ) -> Option<Series<'s, 'c, 'a>> {
     let mut found: BTreeMap<Key<'a>, Vec<(f64, &'s Stratum<'c, 'a>)>> = BTreeMap::new();
     for stratum in strata {
-        let Some(level) = stratum.number(axis) else { continue };
+        // Who says no depth starts from an empty context.
+        let empty = || (axis == "depth" && stratum.level(axis).is_none()).then_some(0.0);
+        let Some(level) = stratum.number(axis).or_else(empty) else { continue };
         found.entry(stratum.key(campaign, Some((axis, level)))).or_default().push((level, *stratum));
     }
     for points in found.values_mut() {

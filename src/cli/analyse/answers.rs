@@ -15,9 +15,6 @@ use sparkbench_verdict::report::{Analysis, CampaignReport, Sentence};
 
 /// Prints one campaign: its name, its answer, and what else it says. Caveats and steps are details.
 pub(super) fn print(analysis: &Analysis, campaign: &CampaignReport, talk: &Talk) -> Result<(), Error> {
-    if talk.is_quiet() {
-        return Ok(());
-    }
     let of_campaign = || analysis.runs.iter().filter(|run| run.campaign == campaign.name);
     let failed = of_campaign().filter(|run| run.status.word() == "failed").count();
     let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };

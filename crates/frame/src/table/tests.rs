@@ -65,12 +65,6 @@ fn labels_stand_first_then_settings_as_declared_then_others_by_name_then_metrics
 }
 
 #[test]
-fn a_setting_that_was_laid_out_counts_before_the_field_of_the_run() {
-    let table = Table::of_runs(&[set(run("a"), "concurrency", "16"), run("b")]).unwrap();
-    assert_eq!(table.cells("concurrency").unwrap(), [16.0, 8.0].map(Cell::Number));
-}
-
-#[test]
 fn what_the_files_call_a_model_is_a_setting_where_it_is_judged_under_another_name() {
     let names = |runs: &[Run]| -> Vec<String> {
         let table = Table::of_runs(runs).unwrap();

@@ -69,9 +69,11 @@ const LABELS: &[(&str, Label)] = &[
 const CALLED: &[(&str, Label)] = &[
     ("env", Label::Environment),
     ("model_name", Label::Model),
+    ("scenario", Label::Workload),
     ("name", Label::Model),
     ("quant", Label::Quantisation),
     ("precision", Label::Quantisation),
+    ("c", Label::Batch),
     ("concurrency", Label::Batch),
     ("max_concurrency", Label::Batch),
     ("conc", Label::Batch),
@@ -110,6 +112,7 @@ const CALLED: &[(&str, Label)] = &[
     ("gpu_name", Label::Machine),
     ("hardware", Label::Machine),
     ("run_number", Label::Repeat),
+    ("trial", Label::Repeat),
     ("iteration", Label::Repeat),
 ];
 
@@ -252,6 +255,28 @@ fn is_by_contract(names: &[&str]) -> bool {
 /// The same for rows of JSON, which the contracts do not name.
 pub(super) fn is_rows(keys: &[&str]) -> bool {
     keys.len() <= WIDEST && is_of_runs(keys) && !is_of_requests(keys) && !is_of_samples(keys)
+}
+
+/// Whether a name is that of a metric.
+pub(super) fn is_figure(name: &str) -> bool {
+    matches!(TableColumn::called(name), TableColumn::Metric(_))
+}
+
+/// Whether any name is that of a metric of which one way is better.
+pub(super) fn has_figure<'n>(mut names: impl Iterator<Item = &'n str>) -> bool {
+    names.any(|name| is_judged(&TableColumn::called(name)))
+}
+
+/// Whether a name is that of a label which rows within an object share with it.
+pub(super) fn is_label(name: &str) -> bool {
+    matches!(TableColumn::called(name), TableColumn::Label(label) if ![Label::Repeat, Label::Id, Label::Status].contains(&label))
+}
+
+/// The same of a cell: a label, or a word that a person put there.
+pub(super) fn is_shared(name: &str, cell: &str) -> bool {
+    let is_word =
+        || Figure::parse(cell).is_none() && !is_missing(cell) && !REMARKS.contains(&spelling::plain(name).as_str());
+    is_label(name) || TableColumn::called(name) == TableColumn::Unknown && is_word()
 }
 
 fn is_of_samples(names: &[&str]) -> bool {

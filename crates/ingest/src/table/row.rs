@@ -4,6 +4,7 @@
 //! Not here: where rows come from (CSV: see the module above, JSON: see `listed`).
 
 use super::columns::{Label, TableColumn, TableColumns};
+use super::listed;
 use crate::figure::{Figure, Scale, excerpt, is_missing};
 use crate::flat::status;
 use crate::serving::warm_up;
@@ -34,7 +35,10 @@ pub(super) struct RowPlace {
 impl RowPlace {
     fn field(&self, name: &str) -> String {
         match &self.pointer {
-            Some(row) => format!("{row}/{}", name.replace('~', "~0").replace('/', "~1")),
+            Some(row) => {
+                let (key, statistic) = listed::parted(name);
+                format!("{row}/{}{statistic}", key.replace('~', "~0").replace('/', "~1"))
+            }
             None => name.to_owned(),
         }
     }

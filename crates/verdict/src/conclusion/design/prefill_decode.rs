@@ -72,7 +72,8 @@ fn see(
     Some(Seen { near: end(found.first()?)?, far: found.last().and_then(end), measure })
 }
 
-/// "Prefill rate is 1210 tok/s at a depth of 0 and 402 at a depth of 32768. Decode rate ..." Both in one sentence where the ends are the same.
+/// "The prefill rate falls from 1210 tok/s at a depth of 0 to 402 tok/s at a depth of 32768, and ..." Two sentences for both where the ends are
+/// the same.
 fn said(seen: &[Seen]) -> Option<String> {
     let value = |seen: &Seen, of: &Estimate| format!("{} {}", figure(of.mean), seen.measure.unit);
     let label = |seen: &Seen| within(&seen.measure.label);
@@ -82,13 +83,13 @@ fn said(seen: &[Seen]) -> Option<String> {
         && far_a.0 == far_b.0
     {
         return Some(format!(
-            "{} the {} is {} and the {} {}, {} {} and {}.",
+            "{} the {} is {} and the {} {}. {} they are {} and {}.",
             capital(&a.near.0),
             label(a),
             value(a, &a.near.1),
             label(b),
             value(b, &b.near.1),
-            far_a.0,
+            capital(&far_a.0),
             value(a, &far_a.1),
             value(b, &far_b.1)
         ));

@@ -185,12 +185,11 @@ impl<'a> Asked<'_, 'a> {
                 Some(depths) => [depths.first(), depths.last()],
                 None => [self.least(&own).map(|stratum| (0.0, stratum)), None],
             };
-            for ((end, into), is_far) in ends.into_iter().zip([&mut lead, &mut further]).zip([false, true]) {
+            for (end, into) in ends.into_iter().zip([&mut lead, &mut further]) {
                 let Some((depth, stratum)) = end else { continue };
                 let Some(held) = self.held(stratum, names) else { continue };
                 let place = depths.as_ref().map_or_else(String::new, |_| place("depth", depth));
-                let others = surroundings(self.case.campaign, stratum, Some("depth"));
-                let at = if is_far { String::new() } else { others };
+                let at = surroundings(self.case.campaign, stratum, Some("depth"));
                 into.push(Held { place, at, ..held });
             }
         }
@@ -215,8 +214,7 @@ impl<'a> Asked<'_, 'a> {
         for (end, names) in ends {
             let Some((level, stratum)) = end else { continue };
             let Some(held) = self.held(stratum, names) else { continue };
-            let others =
-                if lead.is_empty() { surroundings(campaign, stratum, Some(found.axis)) } else { String::new() };
+            let others = surroundings(campaign, stratum, Some(found.axis));
             lead.push(Held { place: format!("{}{others}", place(found.axis, level)), ..held });
         }
         if let [low, high] = lead.as_mut_slice()
@@ -225,7 +223,11 @@ impl<'a> Asked<'_, 'a> {
             && let Some((level, _)) = found.last()
         {
             high.at = format!(" {}", place(found.axis, level));
-            high.place = format!("from {} on", words::load(found.axis, from));
+            high.place = format!(
+                "from {} on{}",
+                words::load(found.axis, from),
+                surroundings(campaign, high.stratum, Some(found.axis))
+            );
         }
         let prompt = [found.first(), found.last()].into_iter().flatten().filter_map(|(level, stratum)| {
             let held = self.held(stratum, &OF_PROMPT).filter(|held| OF_PROMPT.contains(&held.measure.name.as_str()))?;
@@ -341,12 +343,12 @@ impl<'a> Asked<'_, 'a> {
         let others = found.arms.iter().skip(1).take(MOST);
         let each: Vec<String> = others.map(|(arm, ratio)| format!("{} {}", name(arm), fixed(*ratio, 2))).collect();
         let label = sparkbench_model::within(&first.measure.label);
+        let shared = if found.strata == 2 { "both".to_owned() } else { format!("all {}", found.strata) };
+        let best_in = if found.best_in == found.strata { "each".to_owned() } else { found.best_in.to_string() };
         Some(Sentence {
             text: format!(
-                "Over all {} workloads that they share, {} has the best {label} in {}. Beside it, on average: {} times.",
-                found.strata,
+                "Over {shared} workloads that they share, {} has the best {label} in {best_in}. Beside it, on average: {} times.",
                 name(best),
-                found.best_in,
                 list(&each)
             ),
             caveats: vec!["geometric means of ratios".to_owned()],
