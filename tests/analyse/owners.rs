@@ -60,8 +60,9 @@ fn the_fastest_precision_is_named_whether_folders_are_nested_flat_or_renamed() {
         .collect();
     rates.sort_by(|a, b| b.0.total_cmp(&a.0));
     let [(first, fastest), (second, next), (third, last)] = rates[..] else { panic!("three precisions") };
-    let said =
-        format!("{fastest} is fastest, in one run each: {first:.1} tok/s decode rate, then {next} with {second:.1}");
+    let said = format!(
+        "{fastest} is fastest, in one run each: {first:.1} tok/s decode rate. Then come {next} with {second:.1}"
+    );
     for input in [&folder, &flat, &renamed] {
         let out = answer(&place, input);
         assert!(out.contains(&said) && out.contains(&format!("and {last} with {third:.1}")), "{said}\n{out}");

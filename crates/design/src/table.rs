@@ -294,6 +294,7 @@ fn kind_of_work(workload: &str, run: &Run) -> String {
             "r" => number("request_rate") == Some(value),
             "n" => number("requests") == Some(value),
             "d" | "ctx" => number("depth") == Some(value),
+            "dev" => number("gpus") == Some(value),
             // A test that is named after its lengths: `pp512`, `tg128`.
             "pp" | "tg" => false,
             name => number(name) == Some(value),

@@ -182,6 +182,7 @@ fn add_across(analysis: &mut Analysis, study: &Study, cases: &[Case<'_>], groups
     analysis.to_compare = next::to_compare(study, &compared);
     conclusion::answer::give(analysis);
     next::give(analysis);
+    analysis.campaigns.iter_mut().for_each(conclusion::short::give);
     analysis.best_batches = cost::best_batches(&analysis.costs, &study.facts.limits);
     analysis.machines = cost::machine_against_machine(&analysis.costs, settings);
     analysis.references = reference::beside(&study.facts, &analysis.costs);

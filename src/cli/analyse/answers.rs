@@ -29,11 +29,12 @@ pub(super) fn print(analysis: &Analysis, campaign: &CampaignReport, talk: &Talk)
     let brief = analysis.has_verdicts(campaign) || campaign.asked.is_some();
     let is_advice = |sentence: &Sentence| {
         let own = analysis.comparisons.iter().filter(|c| c.campaign == campaign.name);
-        own.filter_map(|c| c.verdict.advice.as_ref()).any(|advice| *advice == sentence.text)
+        let is_own = own.filter_map(|c| c.verdict.advice.as_ref()).any(|advice| *advice == sentence.text);
+        sentence.text.starts_with(Sentence::ONE_RUN) || is_own && !analysis.has_verdicts(campaign)
     };
     let mut hidden = 0;
     for sentence in &further {
-        if !brief || talk.is_verbose() || (!analysis.has_verdicts(campaign) && is_advice(sentence)) {
+        if !brief || talk.is_verbose() || is_advice(sentence) {
             line(&format!("  {}", sentence.text))?;
         } else {
             hidden += 1;

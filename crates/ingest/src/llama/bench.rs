@@ -18,7 +18,7 @@ use super::super::rows::Rows;
 use super::super::sheet::{Sheet, last_part, model_id, number_at, raw_at, text_at};
 use super::super::source_file::JSON_LINE_LIMIT;
 use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
-use super::{COMBINED, PREFILL, Test, bench_mark, quantisation, sql, sweep};
+use super::{COMBINED, Test, bench_mark, quantisation, sql, sweep};
 use sparkbench_model::Status;
 use sparkbench_text::error::{Error, Place};
 
@@ -189,7 +189,7 @@ fn figures(sheet: &mut Sheet<'_, '_>, at: &At<'_>, test: &Test) {
     match (test.prompt, test.generated) {
         (Some(_), None) => {
             if let Some(rate) = &rate {
-                sheet.extra(rate, "prefill_throughput", "tok/s", Some(PREFILL));
+                sheet.metric(rate, "prefill_tok_s");
             }
             if let Some((time, ns)) = time.as_ref().zip(number_at(at, "avg_ns")) {
                 sheet.derive(time, "ttft_ms", ns / 1e6);
@@ -198,7 +198,7 @@ fn figures(sheet: &mut Sheet<'_, '_>, at: &At<'_>, test: &Test) {
                 sheet.series_at(&samples, "ttft_ms", 1e-6, true);
             }
             if let Some(samples) = at.get("samples_ts") {
-                sheet.list_at(&samples, "samples_ts");
+                sheet.series_at(&samples, "prefill_tok_s", 1.0, false);
             }
         }
         (None, Some(tokens)) => {

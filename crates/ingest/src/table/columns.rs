@@ -92,6 +92,7 @@ const CALLED: &[(&str, Label)] = &[
     ("input_length", Label::Isl),
     ("prompt_len", Label::Isl),
     ("prompt_length", Label::Isl),
+    ("target_tokens", Label::Isl),
     ("output_len", Label::Osl),
     ("output_length", Label::Osl),
     ("max_tokens", Label::Osl),
@@ -185,8 +186,6 @@ const REASONS: &[&str] = &["error", "errors", "error_message", "message", "reaso
 pub(super) enum TableColumn {
     Label(Label),
     Metric(Spelling),
-    /// The rate of the prefill, which is none of the metrics.
-    Prefill,
     Unknown,
 }
 
@@ -208,7 +207,6 @@ impl TableColumn {
         match (label, spelling::read(name)) {
             (Some(label), _) => Self::Label(label),
             (None, Some(metric)) => Self::Metric(metric),
-            (None, None) if spelling::is_prefill(name) => Self::Prefill,
             (None, None) => Self::Unknown,
         }
     }
@@ -220,7 +218,7 @@ impl TableColumn {
             Self::Label(Label::ContextLength) => Some("context_length"),
             Self::Label(label) => LABELS.iter().find(|(_, known)| known == label).map(|(name, _)| *name),
             Self::Metric(spelling) => Some(&spelling.metric),
-            Self::Prefill | Self::Unknown => None,
+            Self::Unknown => None,
         }
     }
 }
@@ -431,10 +429,7 @@ impl TableColumns {
     /// `'tg_tok_s' as decode_tok_s`, of every column whose name is not the contract's.
     pub(super) fn renamed(&self) -> impl Iterator<Item = String> {
         self.names.iter().zip(&self.of).filter_map(|(name, column)| {
-            let ours = match column {
-                TableColumn::Prefill => "the rate of the prefill, beside the metrics",
-                column => column.ours()?,
-            };
+            let ours = column.ours()?;
             (TableColumn::of(name) == TableColumn::Unknown).then(|| format!("'{}' as {ours}", excerpt(name)))
         })
     }
@@ -453,7 +448,7 @@ mod tests {
             ("concurrency,n,ttft_p50_ms,decode_tps_p50,aggregate_tps,wall_s", true),
             ("Model,TTFT (ms)", true),
             ("ttft_ms,tpot_ms", false),
-            ("model,prefill_tps", false),
+            ("model,prefill_tps", true),
             ("model,timestamp,avg_power_watts", false),
             ("request_id,concurrency,ttft_p50_ms", false),
             ("when,what", false),

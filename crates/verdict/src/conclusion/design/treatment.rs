@@ -4,25 +4,33 @@
 //! Not here: verdicts on repeats (see `conclusion::answer`), words (see `words`).
 
 use super::super::headline::tells;
-use super::DesignAnswer;
 use super::combination;
 use super::words::{self, place, ranking, surroundings};
+use super::{DesignAnswer, SINGLE};
 use crate::Settings;
 use crate::case::Case;
 use crate::distinct::distinct;
 use crate::number::{count, fixed, list, significant};
 use crate::report::{Comparison, Estimate, RankedArm, Ranking, Sentence, VerdictKind};
 use crate::strata;
-use crate::strata::rank::{Measure, PREFILL, Ranked, overall, ranked};
+use crate::strata::rank::{Measure, Ranked, overall, ranked};
 use crate::strata::{LENGTHS, LOADS};
 use crate::strata::{Part, Series, Stratum, counted, series};
 use sparkbench_model::{Campaign, Direction};
 
 /// What one user feels, in this order as far as it is measured.
-const OF_ONE: [&str; 6] =
-    ["decode_tok_s", "output_throughput_tok_s", "tpot_ms", "request_throughput_req_s", "e2e_latency_ms", "ttft_ms"];
+const OF_ONE: [&str; 8] = [
+    "decode_tok_s",
+    "output_throughput_tok_s",
+    "tpot_ms",
+    "request_throughput_req_s",
+    "e2e_latency_ms",
+    "ttft_ms",
+    "decode_tok_s_p50",
+    "ttft_ms_p50",
+];
 /// What a server gives to all of them.
-const OF_ALL: [&str; 7] = [
+const OF_ALL: [&str; 8] = [
     "output_throughput_tok_s",
     "total_throughput_tok_s",
     "request_throughput_req_s",
@@ -30,9 +38,10 @@ const OF_ALL: [&str; 7] = [
     "tpot_ms",
     "e2e_latency_ms",
     "ttft_ms",
+    "ttft_ms_p50",
 ];
 /// How fast a prompt is read.
-const OF_PROMPT: [&str; 2] = [PREFILL, "ttft_ms"];
+const OF_PROMPT: [&str; 3] = ["prefill_tok_s", "ttft_ms", "ttft_ms_p50"];
 /// Where nothing of these is measured.
 const OF_MEMORY: [&str; 4] = ["kv_cache_gib", "kv_cache_tokens", "peak_memory_gib", "model_load_s"];
 
@@ -93,8 +102,7 @@ pub(super) fn answer<'a>(
         said.further.extend(overall)
     }
     if let Some(combined) = combined {
-        let own = std::mem::replace(&mut said.lead, combined.into());
-        said.further.splice(0..0, own);
+        said = DesignAnswer { lead: combined.into(), further: Vec::new() }.before(said);
     }
     if let (Some(first), Some(behind)) = (said.lead.first_mut(), asked.behind(all)) {
         first.caveats.push(behind);
@@ -144,8 +152,7 @@ impl<'a> Asked<'_, 'a> {
                 .peekable();
             arm == Campaign::UNLABELLED || (own.peek().is_some() && !own.any(|c| tells(c)))
         };
-        let cells = stratum.cells.iter().filter(|cell| !is_barred(cell.environment)).copied().collect();
-        Stratum { model: stratum.model, workload: stratum.workload, cells }
+        stratum.kept(|arm| !is_barred(arm))
     }
 
     /// The first of these measures that most arms of a stratum have.
@@ -185,11 +192,12 @@ impl<'a> Asked<'_, 'a> {
                 Some(depths) => [depths.first(), depths.last()],
                 None => [self.least(&own).map(|stratum| (0.0, stratum)), None],
             };
-            for (end, into) in ends.into_iter().zip([&mut lead, &mut further]) {
+            let around = [surroundings, words::work];
+            for ((end, into), around) in ends.into_iter().zip([&mut lead, &mut further]).zip(around) {
                 let Some((depth, stratum)) = end else { continue };
                 let Some(held) = self.held(stratum, names) else { continue };
                 let place = depths.as_ref().map_or_else(String::new, |_| place("depth", depth));
-                let at = surroundings(self.case.campaign, stratum, Some("depth"));
+                let at = around(self.case.campaign, stratum, Some("depth"));
                 into.push(Held { place, at, ..held });
             }
         }
@@ -214,7 +222,8 @@ impl<'a> Asked<'_, 'a> {
         for (end, names) in ends {
             let Some((level, stratum)) = end else { continue };
             let Some(held) = self.held(stratum, names) else { continue };
-            let others = surroundings(campaign, stratum, Some(found.axis));
+            let around = if lead.is_empty() { surroundings } else { words::work };
+            let others = around(campaign, stratum, Some(found.axis));
             lead.push(Held { place: format!("{}{others}", place(found.axis, level)), ..held });
         }
         if let [low, high] = lead.as_mut_slice()
@@ -226,7 +235,7 @@ impl<'a> Asked<'_, 'a> {
             high.place = format!(
                 "from {} on{}",
                 words::load(found.axis, from),
-                surroundings(campaign, high.stratum, Some(found.axis))
+                words::work(campaign, high.stratum, Some(found.axis))
             );
         }
         let prompt = [found.first(), found.last()].into_iter().flatten().filter_map(|(level, stratum)| {
@@ -302,7 +311,7 @@ impl<'a> Asked<'_, 'a> {
     fn caveats(&self, held: &Held<'_, '_, 'a>) -> Vec<String> {
         let mut said = Vec::new();
         if !held.has_repeats() {
-            said.push("single runs: they do not show how much runs differ by themselves".to_owned());
+            said.push(SINGLE.to_owned());
         }
         let ends: Vec<String> = held
             .arms
