@@ -1,18 +1,11 @@
 //! The table of runs: columns and their types, groups and what they hold.
 
-use super::super::testing::run;
+use super::super::testing::{run, set};
 use super::*;
 use sparkbench_model::Status;
-use sparkbench_model::{SettingOrigin, SettingValue};
 
 fn text(word: &str) -> Cell {
     Cell::Text(word.to_owned())
-}
-
-fn set(mut run: Run, name: &str, value: &str) -> Run {
-    let value = SettingValue { value: value.to_owned(), origin: SettingOrigin::Result };
-    run.settings.insert(name.to_owned(), value);
-    run
 }
 
 fn measured(mut run: Run, ttft: f64) -> Run {

@@ -317,9 +317,12 @@ mod tests {
 
     #[test]
     fn a_prefill_test_gives_a_time_that_is_said_to_be_derived() {
-        let (partials, parsed) = read(&format!("[{PP}]"));
+        let (partials, _) = read(&format!("[{PP}]"));
         let run = &partials[0];
-        assert_eq!(readings(run), [("ttft_ms", 2.0, DERIVED), ("model_memory_gib", 1.0, DERIVED)]);
+        assert_eq!(
+            readings(run),
+            [("prefill_tok_s", 256000.5, RULE), ("ttft_ms", 2.0, DERIVED), ("model_memory_gib", 1.0, DERIVED)]
+        );
         assert_eq!(run.series[0].values, [1.0, 3.0]);
         assert_eq!((run.workload.as_deref(), run.model.as_deref()), (Some("pp512-d4096"), Some("m-Q4_0")));
         assert_eq!(
@@ -327,7 +330,7 @@ mod tests {
             (Some("m-Q4_0.gguf"), Some("Q4_0"))
         );
         assert_eq!(run.fingerprint.as_deref(), Some("llama-bench|llama 7B Q4_0|pp512 @ d4096|256000.50|1.25"));
-        assert_eq!(parsed.lists[0].values, [512000.0, 170666.7]);
+        assert_eq!(run.series[1].values, [512000.0, 170666.7]);
         assert!(!format!("{run:?}").contains("someone"), "no part of a path is taken");
     }
 

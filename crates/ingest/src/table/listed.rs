@@ -64,7 +64,12 @@ fn holds_rows(outline: &Outline<'_>, around: &[String]) -> bool {
     entries.iter().any(|(key, value)| match value {
         Outline::List(Some(row)) => is(row, &around),
         Outline::Map(_) if is_number(key) => is(value, &around),
-        Outline::Map(members) if parts_a_figure(key, members.iter().map(|(name, _)| *name)) => {
+        Outline::Map(members)
+            if parts_a_figure(
+                key,
+                members.iter().map(|(name, value)| (*name, !value.is_map() && !value.is_list())),
+            ) =>
+        {
             columns::is_rows(&around.iter().map(String::as_str).chain([KEY, key]).collect::<Vec<_>>())
         }
         Outline::Map(members) => {
@@ -174,7 +179,10 @@ fn within(at: &At<'_>, around: &[(String, String)], itself: Itself, rows: &mut V
     for (key, value) in &entries {
         if is_number(key) {
             within(value, &labels, Itself::Measured, rows);
-        } else if parts_a_figure(key, value.entries().into_iter().flatten().map(|(name, _)| name)) {
+        } else if parts_a_figure(
+            key,
+            value.entries().into_iter().flatten().map(|(name, at)| (name, text_of(&at).is_some())),
+        ) {
             for (name, member) in value.entries().into_iter().flatten() {
                 let Some(cell) = text_of(&member) else { continue };
                 let own = [(KEY.to_owned(), name.to_owned()), ((*key).to_owned(), cell)];
@@ -233,10 +241,12 @@ fn text_of(value: &At<'_>) -> Option<String> {
     })
 }
 
-/// Whether the members of an object are one figure under several names that are no statistics.
-fn parts_a_figure<'n>(key: &str, members: impl Iterator<Item = &'n str>) -> bool {
-    let members: Vec<&str> = members.collect();
-    let is_plain = |name: &&str| !STATISTICS.contains(name) && !BESIDE_STATISTICS.contains(name) && !is_number(name);
+/// Whether the members of an object are one figure under several names that are no statistics. Each comes with whether it is flat.
+fn parts_a_figure<'n>(key: &str, members: impl Iterator<Item = (&'n str, bool)>) -> bool {
+    let members: Vec<(&str, bool)> = members.collect();
+    let is_plain = |(name, is_flat): &(&str, bool)| {
+        *is_flat && !STATISTICS.contains(name) && !BESIDE_STATISTICS.contains(name) && !is_number(name)
+    };
     !members.is_empty() && members.iter().all(is_plain) && columns::is_figure(key)
 }
 

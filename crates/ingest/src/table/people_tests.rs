@@ -208,14 +208,14 @@ fn rows_within_an_object_have_the_labels_around_them() {
     assert_eq!((itself.setup.batch, figures(itself)), (None, vec![("ttft_ms", 46.7)]));
     assert_eq!(itself.readings[0].origin.field.as_deref(), Some("/ttft_ms/mean"));
     // Where rows are the repeats of what is around them, they count alone. Requests within a row are none.
-    let text = r#"{"model": "m", "version": "0.25", "trials": [
+    let text = r#"{"model": "m", "version": "0.25.2", "trials": [
         {"concurrency": 1, "trial": 1, "aggregate_token_tps": 38.0, "streams": [{"request": 0, "ttft_ms": 1.0}]},
         {"concurrency": 1, "trial": 2, "aggregate_token_tps": 40.7, "streams": [{"request": 0, "ttft_ms": 1.0}]}],
         "single": {"decode_tps": 25.6, "runs": [{"decode_tps": 25.0}, {"decode_tps": 26.2}]}}"#;
     let parsed = read("trials.json", text);
     let found: Vec<_> =
         partials(&parsed).iter().map(|run| (run.repeat, figures(run), run.setup.more["version"].as_str())).collect();
-    let row = |repeat, metric, value| (repeat, vec![(metric, value)], "0.25");
+    let row = |repeat, metric, value| (repeat, vec![(metric, value)], "0.25.2");
     assert_eq!(
         found,
         [

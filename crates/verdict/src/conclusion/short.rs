@@ -74,7 +74,7 @@ mod tests {
             (&["results-2026-long-before", "results-2026-long-after"], &["before", "after"]),
             (&["before", "after"], &["before", "after"]),
             (&["a-rather-long-name-8", "a-rather-long-name-16"], &["a-rather-long-name-8", "a-rather-long-name-16"]),
-            (&["qwen-very-long-name-tp2", "qwen-very-long-name"], &["qwen-very-long-name-tp2", "qwen-very-long-name"]),
+            (&["qwen-very-long-name-tp2", "qwen-very-long-name"], &["name-tp2", "name"]),
             (&["only-one-name-of-some-length"], &["only-one-name-of-some-length"]),
         ] {
             assert_eq!(shortened(names), short);
