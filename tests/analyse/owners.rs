@@ -66,8 +66,10 @@ fn the_figures_of_an_answer_are_those_of_the_owners_files_in_every_form_of_the_f
         for input in forms(&place, &name, &entry.path()) {
             let out = answer(&place, &input);
             let sentence = out.lines().nth(1).unwrap_or_default();
-            let numbers: Vec<&str> =
-                sentence.split(|c: char| !(c.is_ascii_digit() || c == '.')).map(|word| word.trim_end_matches('.')).collect();
+            let numbers: Vec<&str> = sentence
+                .split(|c: char| !(c.is_ascii_digit() || c == '.'))
+                .map(|word| word.trim_end_matches('.'))
+                .collect();
             for figure in &wanted {
                 assert!(numbers.contains(&figure.as_str()), "{}: {figure} is not in: {sentence}", input.display());
             }

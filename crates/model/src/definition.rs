@@ -77,6 +77,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("mlperf-loadgen", "mlperf-loadgen"),
     ("llmperf", "llmperf"),
     ("bench-full", "bench-full"),
+    ("spark-arena", "spark-arena"),
     ("prometheus", "server-metrics"),
 ];
 
@@ -239,6 +240,7 @@ const TRTLLM: &str = "TensorRT-LLM, trtllm-bench, as of 2026-09";
 const MULTI: &str = "vLLM, benchmark_serving_multi_turn.py, as of 2026-09";
 const MLPERF: &str = "MLPerf Inference rules of 2026-07-23";
 const SERVERS: &str = "the servers' /metrics: histograms of vLLM, SGLang and TensorRT-LLM";
+const SPARK_ARENA: &str = "github.com/Sapid-Labs/vllm-spark-arena as of 2026-07";
 const LLMPERF: &str = "llmperf as of 2024-12-08";
 
 const ENTRIES: &[Entry] = &[
@@ -475,6 +477,8 @@ const ENTRIES: &[Entry] = &[
     Entry(&["llama-benchy", "bench-full"], "decode-stream", Other, BENCHY),
     Entry(&["llama-bench"], "prefill-test", Other, LLAMA_BENCH),
     Entry(&["llama-benchy"], "prefill-stream", Other, BENCHY),
+    Entry(&["spark-arena"], "decode-stream", Other, SPARK_ARENA),
+    Entry(&["spark-arena"], "prefill-stream", Other, SPARK_ARENA),
     Entry(&["llama-batched-bench"], "prefill-batch", Other, LLAMA_BATCHED),
     // Memory, as the engines' logs print it.
     Entry(

@@ -167,10 +167,12 @@ fn add_across(analysis: &mut Analysis, study: &Study, cases: &[Case<'_>], groups
         let own: Vec<&Comparison> = analysis.comparisons.iter().filter(|c| c.campaign == *name).collect();
         report.ranking = conclusion::design::ranking(case, &own, settings);
         let mut answer = conclusion::design::answer(case, &own, settings);
-        // Where anything is compared, the verdicts are the results.
-        if own.is_empty() {
-            report.measured = measured::rows(case, &analysis.across.places, &analysis.costs, groups);
-            answer = answer.or_else(|| Some(conclusion::design::of_rows(case, &report.measured)));
+        // Where anything is compared, the verdicts are the results, unless they have no sentence.
+        let nothing_said = answer.is_none() && report.headline.is_empty();
+        if own.is_empty() || nothing_said {
+            let rows = measured::rows(case, &analysis.across.places, &analysis.costs, groups);
+            answer = answer.or_else(|| Some(conclusion::design::of_rows(case, &rows)));
+            report.measured = rows;
         }
         if let Some(answer) = answer {
             conclusion::design::put(report, answer);

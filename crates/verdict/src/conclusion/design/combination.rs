@@ -59,7 +59,7 @@ pub(super) fn sentences<'a>(
     let most = works.values().map(Vec::len).max().filter(|most| *most > 1)?;
     let work = works.into_values().find(|work| work.len() == most)?;
     let first = *work.first()?;
-    let measure = measure_of(first).filter(Measure::is_speed)?;
+    let measure = work.iter().find_map(|stratum| measure_of(stratum)).filter(Measure::is_speed)?;
     let names: Vec<&str> = std::iter::once(asked.factor.as_str()).chain(others).collect();
     let found: Vec<Combination<'a>> = work
         .iter()

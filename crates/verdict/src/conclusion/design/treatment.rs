@@ -89,7 +89,7 @@ pub(super) fn answer<'a>(
         asked.held(stratum, names).filter(|held| !held.has_repeats()).map(|held| held.measure)
     };
     // Output is what people ask for first.
-    let written: Vec<&Stratum<'_, 'a>> = strata.iter().filter(|s| s.part() != Part::Prefill).copied().collect();
+    let written: Vec<&Stratum<'_, 'a>> = judged.iter().filter(|s| s.part() != Part::Prefill).collect();
     let combined = combination::sentences(case, &written, measure, settings);
     let mut said = DesignAnswer {
         lead: lead.iter().map(|held| asked.sentence(held)).collect(),
@@ -178,7 +178,10 @@ impl<'a> Asked<'_, 'a> {
 
     /// The stratum with the least levels of everything.
     fn least<'s, 'c>(&self, strata: &[&'s Stratum<'c, 'a>]) -> Option<&'s Stratum<'c, 'a>> {
-        strata.iter().min_by_key(|stratum| (stratum.key(self.case.campaign, None), stratum.workload)).copied()
+        // What fills the context counts most, and who says nothing of it starts from an empty one.
+        let depth = |stratum: &Stratum<'_, '_>| stratum.number("depth").unwrap_or(0.0);
+        let key = |stratum: &Stratum<'c, 'a>| (stratum.key(self.case.campaign, None), stratum.workload);
+        strata.iter().min_by(|a, b| depth(a).total_cmp(&depth(b)).then_with(|| key(a).cmp(&key(b)))).copied()
     }
 
     /// Prefill and decode, each at the least depth, and then at the greatest.
@@ -264,17 +267,20 @@ impl<'a> Asked<'_, 'a> {
             return true;
         }
         let Some((best, others)) = held.arms.split_first() else { return false };
+        // Where nothing was compared there is no verdict that a ranking could contradict.
+        if self.about(held).next().is_none() {
+            return true;
+        }
         let is_pair = |c: &Comparison, arm: &str| {
             [(best.arm, arm), (arm, best.arm)].contains(&(c.baseline.as_str(), c.candidate.as_str()))
         };
         let is_shown = |arm: &str| {
-            self.comparisons.iter().any(|c| {
-                let same = c.model == held.stratum.model && c.workload == held.stratum.workload;
+            self.about(held).any(|c| {
                 let apart = !matches!(
                     c.verdict.kind,
                     VerdictKind::Equivalent | VerdictKind::Inconclusive | VerdictKind::NotComparable
                 );
-                same && c.metric == held.measure.name && is_pair(c, arm) && apart
+                is_pair(c, arm) && apart
             })
         };
         others.len() > 1 && self.case.campaign.baseline.is_none() && others.iter().all(|arm| is_shown(arm.arm))
@@ -312,6 +318,8 @@ impl<'a> Asked<'_, 'a> {
         let mut said = Vec::new();
         if !held.has_repeats() {
             said.push(SINGLE.to_owned());
+        } else if self.about(held).next().is_none() {
+            said.push("means of repeats that were not compared".to_owned());
         }
         let ends: Vec<String> = held
             .arms
@@ -328,12 +336,16 @@ impl<'a> Asked<'_, 'a> {
         said
     }
 
-    /// The comparisons of the same arms and figure.
-    fn rests_on(&self, held: &Held<'_, '_, 'a>) -> Vec<String> {
-        let own = self.comparisons.iter().filter(|c| {
+    /// The comparisons of the same stratum and figure.
+    fn about<'s>(&'s self, held: &'s Held<'_, '_, 'a>) -> impl Iterator<Item = &'s Comparison> {
+        self.comparisons.iter().copied().filter(|c| {
             c.model == held.stratum.model && c.workload == held.stratum.workload && c.metric == held.measure.name
-        });
-        let mut ids: Vec<String> = own.map(|c| c.ident()).collect();
+        })
+    }
+
+    /// Their ids.
+    fn rests_on(&self, held: &Held<'_, '_, 'a>) -> Vec<String> {
+        let mut ids: Vec<String> = self.about(held).map(|c| c.ident()).collect();
         ids.dedup();
         ids
     }
