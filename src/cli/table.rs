@@ -14,6 +14,7 @@ use super::privacy;
 use super::stdout::print;
 use super::talk::Talk;
 use sparkbench_archive::{shown, write_atomic, write_atomic_by};
+use sparkbench_design::Keep;
 use sparkbench_frame::{self as frame, GroupSummary, RequestTable, TableFormat, TableWriter};
 use sparkbench_model::Run;
 use sparkbench_stats as stats;
@@ -39,8 +40,8 @@ pub(crate) struct Table {
     #[arg(long)]
     requests: bool,
     /// Keep the runs that have one of these levels of a setting, or with != those that have none of them. May be repeated
-    #[arg(long = "where", value_name = "SETTING=LEVEL,...")]
-    conditions: Vec<String>,
+    #[arg(long = "where", value_name = "SETTING=LEVEL,...", value_parser = Keep::parse)]
+    conditions: Vec<Keep>,
     /// Write these columns only, in this order. `?` lists all with their units and meanings
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     columns: Vec<String>,

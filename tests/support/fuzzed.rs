@@ -58,6 +58,7 @@ pub static FAMILIES: &[Family] = &[
             ("aiperf-timeslices", "profile_export_aiperf_timeslices.json"),
             ("aiperf-server-metrics", "server_metrics_export.json"),
             ("llmperf", "r.json"),
+            ("spark-arena", "r.json"),
         ],
     },
     Family {

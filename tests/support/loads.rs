@@ -59,15 +59,7 @@ impl Maker {
                 model: of.model.into(),
                 workload: of.workload.into(),
                 repeat: Some(repeat as u32 + 1),
-                block: None,
-                position: None,
-                launch: None,
-                together: None,
                 started: Some(Instant(1_767_225_600_000 + 60_000 * k as i64)),
-                ended: None,
-                measured: None,
-                settings: Default::default(),
-                cell: String::new(),
                 status: Status::Done,
                 readings: figures
                     .iter()
@@ -79,10 +71,6 @@ impl Maker {
                         origin: origin(metric),
                     })
                     .collect(),
-                series: Vec::new(),
-                extras: Vec::new(),
-                telemetry: Vec::new(),
-                course: sparkbench::model::Course::default(),
                 setup: Setup {
                     model_id: named.then(|| "deepseek-ai/DeepSeek-R1-Distill-Qwen-7B".to_owned()),
                     machine: named.then(|| "NVIDIA L4".to_owned()),
@@ -100,7 +88,7 @@ impl Maker {
                     sha256: "5f".repeat(32),
                     joined: None,
                 },
-                files: Vec::new(),
+                ..Run::default()
             });
         }
     }

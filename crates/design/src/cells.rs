@@ -19,6 +19,8 @@ const DECLARED: &[&str] = &["environment", "model", "workload", CAMPAIGN, SIDE];
 pub const CAMPAIGN: &str = "campaign";
 /// Setting that tells apart what was given to be compared.
 pub const SIDE: &str = "side";
+/// Share of the work from which on words of paths are what is asked about although a load varies.
+const MOSTLY: f64 = 0.5;
 /// Workload of a run whose source names none.
 const ONE_WORKLOAD: &str = "default";
 
@@ -49,7 +51,7 @@ pub fn lay_out(campaign: &mut Campaign, runs: &mut [&mut Run], asked: Asked<'_>)
     let question = question(&table, wanted.as_deref());
     let treatment = question.as_ref().map(|(name, ..)| name.clone());
     let parted = treatment.as_deref().map_or_else(
-        || Parted { strata: table.names(), with: Vec::new(), meets: false },
+        || Parted { strata: table.names(), with: Vec::new(), shared: 0.0 },
         |treatment| within_models(&table, treatment, asked.kept),
     );
     campaign.asked = question.map(|(factor, taken, others)| AskedFactor { factor, taken, others });
@@ -84,7 +86,7 @@ pub fn lay_out(campaign: &mut Campaign, runs: &mut [&mut Run], asked: Asked<'_>)
     {
         campaign.baseline = baseline::of(&treatment, &levels(runs));
     }
-    parted.meets
+    parted.meets()
 }
 
 /// Labels of a run as they were read.
@@ -130,7 +132,8 @@ fn question(table: &Table, wanted: Option<&str>) -> Option<(String, Taken, Vec<S
         .collect();
     let parted: Vec<(&Vec<String>, Parted)> =
         treatments.iter().filter_map(|group| Some((group, within_models(table, group.first()?, &[])))).collect();
-    let meeting = || parted.iter().filter(|(_, parted)| parted.meets);
+    let meeting = || parted.iter().filter(|(_, parted)| parted.meets());
+    let has_loads = table.names().iter().any(|name| Setting::kind_of(name) == SettingKind::Load && name != "workload");
     let others = |taken: &str| -> Vec<String> {
         let own = meeting().filter(|(group, _)| !group.iter().any(|name| name == taken));
         own.filter_map(|(group, _)| group.first().cloned()).collect()
@@ -139,10 +142,17 @@ fn question(table: &Table, wanted: Option<&str>) -> Option<(String, Taken, Vec<S
         return Some((wanted.to_owned(), Taken::Asked, others(wanted)));
     }
     let of_one_model = |(group, parted): &&(&Vec<String>, Parted)| {
+        let has = |wanted: &str| group.iter().any(|name| name == wanted);
         let first = group.first().is_some_and(|name| name == "environment" || name == "engine" || name == "model");
-        first || !group.iter().chain(&parted.with).any(|name| name == "model")
+        first && !has("quantisation") || !group.iter().chain(&parted.with).any(|name| name == "model")
     };
-    let (group, _) = meeting().find(of_one_model).or_else(|| meeting().next())?;
+    // Words that nobody explains are the question of a folder where they are tried throughout, and not beside a load that is.
+    let is_meant = |(group, parted): &&(&Vec<String>, Parted)| {
+        let is_word = group.first().is_some_and(|name| name == "folder" || name == "file");
+        !is_word || !has_loads || parted.shared >= MOSTLY
+    };
+    let meant = || meeting().filter(is_meant);
+    let (group, _) = meant().find(of_one_model).or_else(|| meant().next())?;
     let name = group.first()?.clone();
     let others = others(&name);
     Some((name, Taken::Default, others))
@@ -152,7 +162,7 @@ fn question(table: &Table, wanted: Option<&str>) -> Option<(String, Taken, Vec<S
 fn within_models(table: &Table, treatment: &str, kept: &[&str]) -> Parted {
     let with_models: Vec<&str> = kept.iter().copied().chain(["model"]).collect();
     let within = part(table, treatment, &with_models);
-    if within.meets || treatment == "model" { within } else { part(table, treatment, kept) }
+    if within.meets() || treatment == "model" { within } else { part(table, treatment, kept) }
 }
 
 /// Names the factor that is compared as it was asked for, where it goes together with others one to one.
@@ -388,6 +398,22 @@ mod tests {
     fn several_models_are_compared_where_nothing_else_varies() {
         let (cells, _) = laid(&[&[("model", "a"), ("workload", "w")], &[("model", "b"), ("workload", "w")]], None);
         assert_eq!(said(&cells), [("a", "every model", "w"), ("b", "every model", "w")]);
+    }
+
+    /// A folder of earlier points beside a sweep, some of which were measured again.
+    #[test]
+    fn a_word_of_a_path_is_no_question_where_most_of_a_load_has_one_level_of_it() {
+        let point = |users: &'static str, folder: &'static str| vec![("concurrency", users), ("folder", folder)];
+        let old = ["1", "2", "4", "8", "16"].map(|users| point(users, "old"));
+        let asked = |again: &[&'static str]| {
+            let new = again.iter().map(|users| point(users, "none"));
+            let runs: Vec<Vec<(&str, &str)>> = old.iter().cloned().chain(new).collect();
+            let (cells, campaign) = laid(&runs.iter().map(Vec::as_slice).collect::<Vec<_>>(), None);
+            assert_eq!(cells.iter().collect::<BTreeSet<_>>().len(), cells.len(), "nothing is averaged");
+            campaign.asked.map(|asked| asked.factor)
+        };
+        assert_eq!(asked(&["8", "16"]), None);
+        assert_eq!(asked(&["4", "8", "16"]).as_deref(), Some("folder"));
     }
 
     #[test]

@@ -10,14 +10,21 @@ use sparkbench_model::{Setting, SettingKind};
 use super::table::{Table, rank};
 
 /// The runs parted for one treatment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Parted {
     /// Factors within whose levels the treatment is compared.
     pub strata: Vec<String>,
     /// Treatments that change with the treatment in some stratum, so that nobody can tell them apart there.
     pub with: Vec<String>,
+    /// Share of the strata in which two levels of the treatment meet.
+    pub shared: f64,
+}
+
+impl Parted {
     /// Whether two levels of the treatment meet in any stratum.
-    pub meets: bool,
+    pub(crate) fn meets(&self) -> bool {
+        self.shared > 0.0
+    }
 }
 
 /// Parts the runs for a treatment. What stands in `kept` is a stratum in any case. Every load axis is a stratum. So is every other factor, unless the treatment and the strata determine it:
@@ -51,7 +58,7 @@ pub(crate) fn part(table: &Table, treatment: &str, kept: &[&str]) -> Parted {
         }
     }
     keys.without(table, treatment);
-    let meets = !keys.determine(table, treatment);
+    let shared = keys.shared(table, treatment);
     let mut with: Vec<String> = determined.into_iter().filter(|name| changes(table, &keys, treatment, name)).collect();
     let along = |name: &String| groups.iter().find(|group| group.contains(name)).into_iter().flatten().cloned();
     with = with
@@ -61,7 +68,7 @@ pub(crate) fn part(table: &Table, treatment: &str, kept: &[&str]) -> Parted {
         .collect();
     with.retain(|name| !strata.contains(name));
     with.sort_by_key(|name| rank(name));
-    Parted { strata, with, meets }
+    Parted { strata, with, shared }
 }
 
 /// A key for each row: the sum of a number for each level that it has, so that a column is added or taken away in one pass. Of 128 bits, so that
@@ -98,6 +105,17 @@ impl Keys {
         let Some(column) = table.columns.get(name) else { return true };
         let mut seen: HashMap<u128, u32> = HashMap::with_capacity(self.0.len());
         self.0.iter().zip(&column.ids).all(|(key, id)| *seen.entry(*key).or_insert(*id) == *id)
+    }
+
+    /// Share of the keys whose rows differ in a setting.
+    fn shared(&self, table: &Table, name: &str) -> f64 {
+        let Some(column) = table.columns.get(name) else { return 0.0 };
+        let mut seen: HashMap<u128, (u32, bool)> = HashMap::with_capacity(self.0.len());
+        for (key, id) in self.0.iter().zip(&column.ids) {
+            let first = seen.entry(*key).or_insert((*id, false));
+            first.1 |= first.0 != *id;
+        }
+        seen.values().filter(|(_, differ)| *differ).count() as f64 / seen.len().max(1) as f64
     }
 }
 
@@ -139,6 +157,13 @@ pub(crate) fn aliases(table: &Table) -> Vec<Vec<String>> {
             }
         }
     }
+    // Models that differ in more than their precisions are what differs most.
+    for group in &mut groups {
+        let place = |wanted: &str| group.iter().position(|name| name == wanted);
+        if let (Some(quantisation), Some(model)) = (place("quantisation"), place("model")) {
+            group.swap(quantisation, model);
+        }
+    }
     groups
 }
 
@@ -164,11 +189,20 @@ mod tests {
         let parted = part(&found, "quantisation", &[]);
         assert_eq!(parted.strata, ["concurrency"]);
         assert_eq!(parted.with, ["engine_version"], "the file follows from the concurrency");
-        assert!(parted.meets);
+        assert_eq!(parted.shared, 1.0);
         assert_eq!(
             aliases(&found),
             [vec!["engine_version".to_owned(), "quantisation".into()], vec!["file".into()], vec!["concurrency".into()]]
         );
+    }
+
+    #[test]
+    fn other_models_in_other_precisions_are_models() {
+        let found = table(&[
+            &[("model", "gemma-Q4_K_S"), ("quantisation", "Q4_K_S")],
+            &[("model", "qwen-Q8_0"), ("quantisation", "Q8_0")],
+        ]);
+        assert_eq!(aliases(&found), [vec!["model".to_owned(), "quantisation".into()]]);
     }
 
     #[test]
@@ -177,7 +211,7 @@ mod tests {
             &[("quantisation", "bf16"), ("concurrency", "1")],
             &[("quantisation", "fp8"), ("concurrency", "8")],
         ]);
-        assert!(!part(&found, "quantisation", &[]).meets);
+        assert_eq!(part(&found, "quantisation", &[]).shared, 0.0);
     }
 
     #[test]
@@ -188,6 +222,6 @@ mod tests {
             &[("backend", "vulkan"), ("fa", "on")],
             &[("backend", "vulkan"), ("fa", "off")],
         ]);
-        assert_eq!(part(&found, "backend", &[]), Parted { strata: vec!["fa".into()], with: vec![], meets: true });
+        assert_eq!(part(&found, "backend", &[]), Parted { strata: vec!["fa".into()], with: vec![], shared: 1.0 });
     }
 }

@@ -1,6 +1,6 @@
 //! `--where SETTING=LEVEL`: the runs that somebody asks about.
 //!
-//! In:  words as typed, runs with their settings.  Out: whether a run is kept.
+//! In:  words as typed, runs with their settings or the levels of a row.  Out: whether a run is kept.
 //! Not here: what is done with the rest.
 
 use std::fmt;
@@ -13,16 +13,19 @@ use super::{levels, table};
 /// One condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keep {
-    setting: String,
-    /// Any of these.
+    /// The setting as it was typed.
+    pub name: String,
+    /// Any of these levels, as they were typed. A level may hold a comma, so the whole text is one too.
     levels: Vec<String>,
+    /// All of the text behind the sign.
+    whole: String,
     /// None of these.
     not: bool,
 }
 
 impl fmt::Display for Keep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}={}", self.setting, if self.not { "!" } else { "" }, self.levels.join(","))
+        write!(f, "{}{}={}", self.name, if self.not { "!" } else { "" }, self.whole)
     }
 }
 
@@ -36,23 +39,41 @@ impl Keep {
             return Err(format!("'{text}' has no '='. Write it as SETTING=LEVEL, such as concurrency=8"));
         };
         let (name, not) = name.strip_suffix('!').map_or((name, false), |name| (name, true));
-        let setting = named(name);
-        let wanted: Vec<String> = wanted.split(',').map(levels::normal).filter(|level| !level.is_empty()).collect();
-        if setting.is_empty() || wanted.is_empty() {
+        let (name, whole) = (name.trim(), wanted.trim());
+        let levels: Vec<String> =
+            whole.split(',').map(|level| level.trim().to_owned()).filter(|level| !level.is_empty()).collect();
+        if named(name).is_empty() || levels.is_empty() {
             return Err(format!(
                 "'{text}' lacks a setting or a level. Write it as SETTING=LEVEL, such as concurrency=8"
             ));
         }
-        Ok(Self { setting, levels: wanted, not })
+        Ok(Self { name: name.to_owned(), levels, whole: whole.to_owned(), not })
     }
 
-    /// Whether a run fulfils it. One that does not say the setting has no level of it.
-    fn holds(&self, run: &Run) -> bool {
-        let own = run.settings.get(&self.setting).map(|setting| levels::normal(&setting.value));
-        let short = table::value(run, &self.setting).map(|value| levels::normal(&value));
-        let is_one = [own, short].iter().flatten().any(|level| self.levels.contains(level));
-        is_one != self.not
+    /// Whether something with these levels fulfils it. What does not say the setting has no level of it.
+    pub fn holds<'l>(&self, mut own: impl Iterator<Item = &'l str>) -> bool {
+        own.any(|level| self.levels.iter().chain([&self.whole]).any(|wanted| are_same(wanted, level))) != self.not
     }
+
+    /// The first of its levels that is none of these.
+    pub fn unknown(&self, known: &[String]) -> Option<&str> {
+        let is_known = |wanted: &str| known.iter().any(|level| are_same(wanted, level));
+        if is_known(&self.whole) {
+            return None;
+        }
+        self.levels.iter().map(String::as_str).find(|level| !is_known(level))
+    }
+
+    /// Whether a run fulfils it.
+    fn keeps(&self, run: &Run) -> bool {
+        let setting = named(&self.name);
+        let own = run.settings.get(&setting).map(|setting| setting.value.clone());
+        self.holds([own, table::value(run, &setting)].iter().flatten().map(String::as_str))
+    }
+}
+
+fn are_same(one: &str, other: &str) -> bool {
+    levels::normal(one) == levels::normal(other)
 }
 
 /// Whether a text can be the name of a setting: a declared one, or a key of somebody's file.
@@ -76,19 +97,16 @@ pub fn named(name: &str) -> String {
 /// A condition on a setting that no run has. Names the nearest, and all that there are.
 pub fn keep(runs: &mut Vec<Run>, conditions: &[Keep]) -> Result<(), String> {
     for condition in conditions {
-        if !runs.iter().any(|run| run.settings.contains_key(&condition.setting)) {
+        let setting = named(&condition.name);
+        if !runs.iter().any(|run| run.settings.contains_key(&setting)) {
             let mut known: Vec<&str> = runs.iter().flat_map(|run| run.settings.keys().map(String::as_str)).collect();
             known.sort_unstable();
             known.dedup();
-            let hint = did_you_mean(&condition.setting, known.iter().copied());
-            return Err(format!(
-                "no run says the setting '{}'. {hint}The runs have: {}",
-                condition.setting,
-                known.join(", ")
-            ));
+            let hint = did_you_mean(&setting, known.iter().copied());
+            return Err(format!("no run says the setting '{setting}'. {hint}The runs have: {}", known.join(", ")));
         }
     }
-    runs.retain(|run| conditions.iter().all(|condition| condition.holds(run)));
+    runs.retain(|run| conditions.iter().all(|condition| condition.keeps(run)));
     Ok(())
 }
 
@@ -108,8 +126,29 @@ mod tests {
         assert_eq!(left(&["concurrency=8"]), 1);
         assert_eq!(left(&["batch=1,8"]), 2, "a synonym, and any of several levels");
         assert_eq!(left(&["concurrency!=8"]), 2);
-        assert!(Keep::parse("concurrency").is_err() && Keep::parse("=8").is_err() && Keep::parse("a=").is_err());
+        for wrong in ["quantisation", "=fp8", "quantisation=", "!=fp8", "concurrency=,", ""] {
+            assert!(Keep::parse(wrong).is_err(), "{wrong}");
+        }
         let error = keep(&mut all(), &[Keep::parse("concurency=8").unwrap()]).unwrap_err();
         assert!(error.contains("did you mean \"concurrency\"?"), "{error}");
+    }
+
+    #[test]
+    fn levels_of_other_spellings_are_one_and_a_level_may_hold_a_comma() {
+        let holds = |typed: &str, own: &str| Keep::parse(typed).unwrap().holds(std::iter::once(own));
+        for (typed, own, is_held) in [
+            ("concurrency=8.0", "8", true),
+            ("concurrency=80", "8", false),
+            ("quantisation=bfloat16", "BF16", true),
+            ("quantisation != fp8, bf16", "bf16", false),
+            ("speculative=mtp, 2 tokens", "mtp, 2 tokens", true),
+            // The first sign counts: a level may hold one.
+            ("flags=--seed=1", "--seed=1", true),
+        ] {
+            assert_eq!(holds(typed, own), is_held, "{typed} {own}");
+        }
+        let known = ["8".to_owned(), "a, b".to_owned()];
+        assert_eq!(Keep::parse("x=8.0,16").unwrap().unknown(&known), Some("16"));
+        assert_eq!(Keep::parse("x=a, b").unwrap().unknown(&known), None);
     }
 }

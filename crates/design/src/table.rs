@@ -294,6 +294,7 @@ fn kind_of_work(workload: &str, run: &Run) -> String {
             "r" => number("request_rate") == Some(value),
             "n" => number("requests") == Some(value),
             "d" | "ctx" => number("depth") == Some(value),
+            "dev" => number("gpus") == Some(value),
             // A test that is named after its lengths: `pp512`, `tg128`.
             "pp" | "tg" => false,
             name => number(name) == Some(value),
@@ -311,7 +312,7 @@ pub(crate) fn stem(model: &str, quantisation: Option<&str>) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use sparkbench_model::{Course, SettingOrigin, SettingValue, Setup, Source, Status};
+    use sparkbench_model::{SettingOrigin, SettingValue, Setup, Source, Status};
 
     /// A run with these settings.
     pub(crate) fn run(settings: &[(&str, &str)]) -> Run {
@@ -319,25 +320,11 @@ pub(crate) mod tests {
             |name: &str| settings.iter().find(|(known, _)| *known == name).and_then(|(_, value)| value.parse().ok());
         let word = |name: &str| settings.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
         Run {
-            id: String::new(),
             campaign: "c".into(),
             environment: word("environment").unwrap_or_else(|| "unlabelled".into()),
             model: word("model").unwrap_or_else(|| "unlabelled".into()),
             workload: word("workload").unwrap_or_else(|| "default".into()),
-            repeat: None,
-            block: None,
-            position: None,
-            launch: None,
-            together: None,
-            started: None,
-            ended: None,
-            measured: None,
             status: Status::Done,
-            readings: Vec::new(),
-            series: Vec::new(),
-            extras: Vec::new(),
-            telemetry: Vec::new(),
-            course: Course::default(),
             setup: Setup { quantisation: word("quantisation"), batch: number("concurrency"), ..Setup::default() },
             settings: settings
                 .iter()
@@ -345,9 +332,8 @@ pub(crate) mod tests {
                     ((*name).to_owned(), SettingValue { value: (*value).to_owned(), origin: SettingOrigin::Result })
                 })
                 .collect(),
-            cell: String::new(),
-            source: Source { path: String::new(), format: "f".into(), sha256: String::new(), joined: None },
-            files: Vec::new(),
+            source: Source { format: "f".into(), ..Source::default() },
+            ..Run::default()
         }
     }
 

@@ -30,7 +30,7 @@ pub(super) fn broken(cause: PolarsError) -> Error {
     Error::archive("cannot build a table").because(cause)
 }
 
-/// Lays runs out as a frame. `runs` must be in the wanted order of a cell's values.
+/// Lays runs out as a frame, without those that failed: they are no repeats. `runs` must be in the wanted order of a cell's values.
 ///
 /// # Errors
 /// When polars cannot build it.
@@ -40,7 +40,7 @@ pub fn build(runs: &[Run]) -> Result<Frames, Error> {
     let mut value = Vec::with_capacity(rows);
     let (mut campaign, mut model, mut workload, mut environment, mut metric) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for (position, run) in (0u32..).zip(runs) {
+    for (position, run) in (0u32..).zip(runs).filter(|(_, run)| !run.has_failed()) {
         for reading in &run.readings {
             index.push(position);
             value.push(reading.value);

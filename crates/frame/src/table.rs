@@ -95,14 +95,6 @@ const FAILED: &str = "failed";
 /// Digits that a float keeps whatever they are. A longer whole number is a name: a seed, a serial number.
 const DIGITS_KEPT: usize = 15;
 
-/// Settings of a run by name: those that were laid out, and where nothing was, what a field of its own holds.
-fn settings_of(run: &Run) -> BTreeMap<String, String> {
-    let held = SETTINGS.iter().filter_map(|setting| Some((setting.name.to_owned(), (setting.of)(run)?)));
-    let mut all: BTreeMap<String, String> = held.collect();
-    all.extend(run.settings.iter().map(|(name, value)| (name.clone(), value.value.clone())));
-    all
-}
-
 impl Table {
     /// Every run as a row. Settings come in the order of their declaration, those without one by name behind them, then metrics by the
     /// catalogue. A setting or metric that no run has is no column. Absent is null.
@@ -116,9 +108,9 @@ impl Table {
             built.add(described(name, Role::Label), words(of))?;
         }
         let metrics = metrics_of(runs);
-        let settings: Vec<BTreeMap<String, String>> = runs.iter().map(settings_of).collect();
-        for name in names_of(&settings) {
-            let values: Vec<Option<String>> = settings.iter().map(|settings| settings.get(name).cloned()).collect();
+        for name in names_of(runs) {
+            let said = |run: &Run| run.settings.get(name).map(|setting| setting.value.clone());
+            let values: Vec<Option<String>> = runs.iter().map(said).collect();
             if let Some((_, label)) = LABELS.iter().find(|(label, _)| *label == name && CHOSEN.contains(label))
                 && runs.iter().zip(&values).all(|(run, value)| value.is_none() || *value == label(run))
             {
@@ -389,8 +381,8 @@ pub(super) fn by_catalogue(names: BTreeSet<&str>) -> Vec<&str> {
 }
 
 /// Settings that any run has: as declared, then by name.
-fn names_of(settings: &[BTreeMap<String, String>]) -> Vec<&str> {
-    let names: BTreeSet<&str> = settings.iter().flat_map(|settings| settings.keys().map(String::as_str)).collect();
+fn names_of(runs: &[Run]) -> Vec<&str> {
+    let names: BTreeSet<&str> = runs.iter().flat_map(|run| run.settings.keys().map(String::as_str)).collect();
     let mut names: Vec<&str> = names.into_iter().collect();
     let place = |name: &str| SETTINGS.iter().position(|setting| setting.name == name).unwrap_or(SETTINGS.len());
     names.sort_by_key(|name| (place(name), *name));

@@ -121,7 +121,7 @@ fn texts(table: &Table, text: fn(&Cell) -> String) -> Result<Vec<Vec<String>>, E
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::run;
+    use super::super::testing::{run, set};
     use super::*;
     use polars_io::SerReader as _;
     use polars_io::prelude::ParquetReader;
@@ -135,8 +135,7 @@ mod tests {
     }
 
     fn tables() -> [Table; 2] {
-        let mut odd = run("=b");
-        odd.setup.quantisation = Some("fp8 \"x\"".to_owned());
+        let mut odd = set(run("=b"), "quantisation", "fp8 \"x\"");
         odd.readings.clear();
         let table = Table::of_runs(&[run("a"), odd]).unwrap();
         let table = table.selected(&["id", "quantisation", "concurrency", "ttft_ms"].map(str::to_owned)).unwrap();

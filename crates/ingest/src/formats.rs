@@ -41,6 +41,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &crate::llmperf::LlmPerf,
     &crate::bench_full::BenchFull,
     &crate::dgx_spark_bench::DgxSparkBench,
+    &crate::spark_arena::SparkArena,
     &crate::inferencex::InferenceX,
     &crate::sglang::BenchServing,
     &crate::vllm::Serve,

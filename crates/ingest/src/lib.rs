@@ -72,6 +72,7 @@ mod serving;
 mod sglang;
 mod sheet;
 mod source_file;
+mod spark_arena;
 mod study;
 mod table;
 mod telemetry;

@@ -46,7 +46,7 @@ fn is_rule(line: &str) -> bool {
 }
 
 fn is_metric(name: &str) -> bool {
-    spelling::read(name).is_some() || spelling::is_prefill(name) || !spelling::near(name).is_empty()
+    spelling::read(name).is_some() || !spelling::near(name).is_empty()
 }
 
 #[cfg(test)]

@@ -77,6 +77,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("mlperf-loadgen", "mlperf-loadgen"),
     ("llmperf", "llmperf"),
     ("bench-full", "bench-full"),
+    ("spark-arena", "spark-arena"),
     ("prometheus", "server-metrics"),
 ];
 
@@ -202,6 +203,13 @@ const CLASSES: &[Class] = &[
     ),
     Class("decode-test", "decode_tok_s", "rate of a decode test of a single sequence, without any prefill"),
     Class("decode-stream", "decode_tok_s", "tokens over decode time of one stream"),
+    Class("prefill-test", "prefill_tok_s", "rate of a prompt test of a single sequence, without a server"),
+    Class(
+        "prefill-stream",
+        "prefill_tok_s",
+        "prompt tokens of one stream over the time to its first chunk, less the network's latency",
+    ),
+    Class("prefill-batch", "prefill_tok_s", "prompt tokens over the time of all prompts, of one sequence"),
     Class("weights-loaded", "model_memory_gib", "memory that loading the weights took"),
     Class("weights-free-memory", "model_memory_gib", "free memory before less free memory after loading"),
     Class("weights-file", "model_memory_gib", "size of the weights' file"),
@@ -232,6 +240,7 @@ const TRTLLM: &str = "TensorRT-LLM, trtllm-bench, as of 2026-09";
 const MULTI: &str = "vLLM, benchmark_serving_multi_turn.py, as of 2026-09";
 const MLPERF: &str = "MLPerf Inference rules of 2026-07-23";
 const SERVERS: &str = "the servers' /metrics: histograms of vLLM, SGLang and TensorRT-LLM";
+const SPARK_ARENA: &str = "github.com/Sapid-Labs/vllm-spark-arena as of 2026-07";
 const LLMPERF: &str = "llmperf as of 2024-12-08";
 
 const ENTRIES: &[Entry] = &[
@@ -466,6 +475,11 @@ const ENTRIES: &[Entry] = &[
     Entry(&["aiperf"], "decode-after-first", Like("printed as output_token_throughput_per_user"), AIPERF),
     Entry(&["llama-bench"], "decode-test", Other, LLAMA_BENCH),
     Entry(&["llama-benchy", "bench-full"], "decode-stream", Other, BENCHY),
+    Entry(&["llama-bench"], "prefill-test", Other, LLAMA_BENCH),
+    Entry(&["llama-benchy"], "prefill-stream", Other, BENCHY),
+    Entry(&["spark-arena"], "decode-stream", Other, SPARK_ARENA),
+    Entry(&["spark-arena"], "prefill-stream", Other, SPARK_ARENA),
+    Entry(&["llama-batched-bench"], "prefill-batch", Other, LLAMA_BATCHED),
     // Memory, as the engines' logs print it.
     Entry(
         &["vllm-server", "trtllm-bench", "trtllm-server", "llama-server"],

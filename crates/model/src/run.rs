@@ -11,7 +11,7 @@ use super::time::Instant;
 use serde::Serialize;
 
 /// Whether a run came to its end.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind", content = "reason")]
 pub enum Status {
     /// Ended with exit status 0.
@@ -19,6 +19,7 @@ pub enum Status {
     /// Ended otherwise. Says how.
     Failed(String),
     /// The source does not say.
+    #[default]
     Unrecorded,
 }
 
@@ -249,7 +250,7 @@ fn rate_or_word<S: serde::Serializer>(rate: &Option<f64>, serializer: S) -> Resu
 }
 
 /// One execution of one cell: environment x model x workload.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Run {
     /// Unique within the whole analysis after intake. A slug.
     pub id: String,
@@ -300,6 +301,11 @@ impl Run {
     /// The figure of one metric, where the run reports it and it is finite.
     pub fn value(&self, metric: &str) -> Option<f64> {
         self.readings.iter().find(|r| r.metric == metric).map(|r| r.value).filter(|v| v.is_finite())
+    }
+
+    /// Whether it failed. Its figures are shown, and enter no mean.
+    pub const fn has_failed(&self) -> bool {
+        matches!(self.status, Status::Failed(_))
     }
 
     /// What the source of the start leaves open of it.

@@ -95,9 +95,6 @@ const KEYS: &[(&str, &str)] = &[
 /// Rates of a whole run. A percentile of such a name is one of requests and another figure.
 const WHOLE_RUN: &[&str] = &["output_throughput_tok_s", "total_throughput_tok_s", "request_throughput_req_s"];
 
-/// Words for the prefill, whose rate is none of the metrics.
-const PREFILL: &[&str] = &["prefill", "pp", "prompt", "prompt_eval", "prompt_processing", "input"];
-
 /// The words of a name in lower case, with one `_` between them: `TTFT (ms)` is `ttft_ms`.
 pub fn plain(name: &str) -> String {
     let words = name.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -127,13 +124,6 @@ pub fn read(name: &str) -> Option<Spelling> {
     ours(format!("{metric}{}", suffix.unwrap_or_default())).map(|metric| Spelling { metric, unit })
 }
 
-/// True for the rate of the prefill (`pp_tok_s`, `prefill_tps`).
-pub fn is_prefill(name: &str) -> bool {
-    let plain = plain(name);
-    without_statistic(&plain)
-        .is_some_and(|(rest, _)| units(&rest).any(|(unit, _, words)| unit == "tok/s" && PREFILL.contains(&words)))
-}
-
 /// Contract names that a name which is not read may have meant. Empty where nothing is near.
 pub fn near(name: &str) -> Vec<&'static str> {
     let plain = plain(name);
@@ -143,7 +133,7 @@ pub fn near(name: &str) -> Vec<&'static str> {
     }
     let without_unit: Vec<&str> =
         Metric::words().filter(|(.., all)| all.contains(&rest.as_str())).map(|(metric, ..)| metric).collect();
-    if !without_unit.is_empty() || is_prefill(name) {
+    if !without_unit.is_empty() {
         return without_unit;
     }
     if units(&rest).any(|(unit, ..)| unit == "tok/s") {
@@ -197,6 +187,9 @@ mod tests {
             ("decode_tps", "decode_tok_s", WrittenIn::OurUnit),
             ("decode_tps_p50", "decode_tok_s_p50", WrittenIn::OurUnit),
             ("Decode t/s", "decode_tok_s", WrittenIn::OurUnit),
+            ("pp_tok_s", "prefill_tok_s", WrittenIn::OurUnit),
+            ("prefill_tps", "prefill_tok_s", WrittenIn::OurUnit),
+            ("prompt_eval_tps", "prefill_tok_s", WrittenIn::OurUnit),
             ("aggregate_tps", "output_throughput_tok_s", WrittenIn::OurUnit),
             ("agg_tok_s", "output_throughput_tok_s", WrittenIn::OurUnit),
             ("total_token_throughput", "total_throughput_tok_s", WrittenIn::OurUnit),
@@ -226,12 +219,9 @@ mod tests {
             "p50_output_throughput",
             "mean_output_throughput",
             "throughput",
-            "prompt_eval_tps",
             "min_ttft_ms",
             "ttft_p75_ms",
             "mean_median_ttft_ms",
-            "prefill_tps",
-            "pp_tok_s",
             "kvcache_bytes",
             "wall_s",
             "n",
@@ -240,15 +230,17 @@ mod tests {
         ] {
             assert_eq!(read(name), None, "{name}");
         }
-        assert!(is_prefill("pp_tok_s") && is_prefill("prefill_tps") && !is_prefill("gen_tps") && !is_prefill("pp"));
     }
 
     #[test]
     fn the_nearest_names_are_those_of_the_unit_or_of_the_letters() {
         assert_eq!(near("ttft"), ["ttft_ms"]);
-        assert_eq!(near("tok/s"), ["output_throughput_tok_s", "total_throughput_tok_s", "decode_tok_s"]);
+        assert_eq!(
+            near("tok/s"),
+            ["output_throughput_tok_s", "total_throughput_tok_s", "decode_tok_s", "prefill_tok_s"]
+        );
         assert_eq!(near("ttft_msx"), ["ttft_ms"]);
-        assert_eq!((near("wall_s"), near("prefill_tps"), near("params_b")), (vec![], vec![], vec![]));
+        assert_eq!((near("wall_s"), near("params_b")), (vec![], vec![]));
     }
 
     #[test]

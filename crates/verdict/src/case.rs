@@ -21,9 +21,10 @@ pub struct Cell<'a> {
 }
 
 impl<'a> Cell<'a> {
-    /// Finite values of a metric in order of time, each with its run.
+    /// Finite values of a metric in order of time, each with its run. A run that failed is no repeat.
     pub fn values(&self, metric: &str) -> Vec<(&'a Run, f64)> {
-        self.runs.iter().filter_map(|run| Some((*run, run.value(metric)?))).collect()
+        let done = self.runs.iter().filter(|run| !run.has_failed());
+        done.filter_map(|run| Some((*run, run.value(metric)?))).collect()
     }
 
     /// The same without the runs.

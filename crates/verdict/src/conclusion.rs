@@ -8,6 +8,7 @@ pub(super) mod design;
 mod headline;
 mod hypothesis;
 mod seen;
+pub(super) mod short;
 
 use self::headline::{comparable, headline_of, is_open, open_for_all};
 use self::seen::seen;

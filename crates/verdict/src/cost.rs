@@ -14,7 +14,7 @@ use super::report::{
     ApartReport, BestBatch, Choice, CostReport, Estimate, Excluded, MachineRow, MachineTable, OtherPrice,
 };
 use super::{Settings, estimate, number, price};
-use sparkbench_model::{LimitFacts, Run, Status};
+use sparkbench_model::{LimitFacts, Run};
 use sparkbench_stats::{self as stats, economy};
 
 /// Highest time per output token where a user sets none, ms: the limit of MLPerf Inference for a Llama 2 70B server (p99).
@@ -35,8 +35,7 @@ fn row<'a>(
     settings: &Settings,
 ) -> Option<CostReport> {
     let has = |run: &&Run| run.value("output_throughput_tok_s").is_some_and(|rate| rate > 0.0);
-    let runs: Vec<&Run> =
-        cell.runs.iter().copied().filter(has).filter(|run| !matches!(run.status, Status::Failed(_))).collect();
+    let runs: Vec<&Run> = cell.runs.iter().copied().filter(has).filter(|run| !run.has_failed()).collect();
     let first = *runs.first()?;
     let each = |value: &dyn Fn(&Run) -> Option<f64>| -> Option<Estimate> {
         estimate::of(&runs.iter().filter_map(|run| value(run)).collect::<Vec<f64>>(), settings.confidence)

@@ -128,7 +128,7 @@ fn complete(case: &Case<'_>, model: &str, workload: &str) -> Criterion {
         {
             missing.push(format!("{} has {}, {planned} planned", cell.environment, count(cell.runs.len(), "run")));
         }
-        let failed = cell.runs.iter().filter(|run| matches!(run.status, Status::Failed(_))).count();
+        let failed = cell.runs.iter().filter(|run| run.has_failed()).count();
         if failed > 0 {
             missing.push(format!("{} of {} failed", count(failed, "run"), cell.environment));
         }
@@ -142,7 +142,7 @@ fn complete(case: &Case<'_>, model: &str, workload: &str) -> Criterion {
                         .planned_metrics
                         .iter()
                         .map(String::as_str)
-                        .filter(|metric| cell.numbers(metric).len() < cell.runs.len()),
+                        .filter(|metric| cell.numbers(metric).len() + failed < cell.runs.len()),
                 ),
         );
         if !empty.is_empty() {

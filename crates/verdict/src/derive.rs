@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use super::case::Case;
 use super::physics::{Basis, PhysicsFacts};
 use super::price;
-use sparkbench_model::{Campaign, Facts, LocalFacts, Origin, Reading, Run, Status};
+use sparkbench_model::{Campaign, Facts, LocalFacts, Origin, Reading, Run};
 use sparkbench_stats::economy;
 use sparkbench_text::error::Error;
 
@@ -57,7 +57,7 @@ pub fn source<'r>(run: &'r Run, metric: &str) -> Option<&'r str> {
 }
 
 fn of_run<'a>(grounds: &PhysicsFacts<'_, 'a>, facts: &Facts, run: &'a Run) -> Vec<Reading> {
-    if matches!(run.status, Status::Failed(_)) {
+    if run.has_failed() {
         return Vec::new();
     }
     let mut readings = Vec::new();
@@ -92,7 +92,7 @@ mod tests {
     use crate::case::COMPUTED;
     use crate::facts::builtin;
     use crate::testing::measured;
-    use sparkbench_model::Setup;
+    use sparkbench_model::{Setup, Status};
 
     fn setup(model: &str, machine: &str, batch: f64) -> Setup {
         Setup { model_id: Some(model.into()), machine: Some(machine.into()), batch: Some(batch), ..Setup::default() }

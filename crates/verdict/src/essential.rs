@@ -5,7 +5,7 @@
 
 use super::case::{Case, Cell};
 use super::report::{Essential, EssentialCell, Group, Interval};
-use sparkbench_model::{Metric, Status};
+use sparkbench_model::Metric;
 
 /// Decode throughput, time per output token, model memory, KV cache and its capacity, in the order of the table.
 pub(crate) const ESSENTIALS: &[&str] =
@@ -66,7 +66,7 @@ pub(super) fn figure(
 /// Why there is no figure: four different things that an empty cell could mean.
 fn why(case: &Case<'_>, cell: Option<&Cell<'_>>, metric: &str) -> String {
     let Some(cell) = cell else { return "not run".to_owned() };
-    let failed = cell.runs.iter().filter(|run| matches!(run.status, Status::Failed(_))).count();
+    let failed = cell.runs.iter().filter(|run| run.has_failed()).count();
     if failed == cell.runs.len() {
         return "every run failed".to_owned();
     }

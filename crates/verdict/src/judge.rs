@@ -180,8 +180,6 @@ fn split(rows: Vec<(Comparison, [Group; 2])>) -> (Vec<(Comparison, Vec<Incompara
 /// What takes all campaigns: cells side by side, answers and next steps, costs of machines.
 fn add_across(analysis: &mut Analysis, study: &Study, cases: &[Case<'_>], groups: &[Group], round: &Round<'_>) {
     let settings = round.settings;
-    let compared: BTreeSet<&str> = analysis.comparisons.iter().map(|c| c.campaign.as_str()).collect();
-    analysis.to_compare = next::to_compare(study, &compared);
     analysis.across = across::report(cases, round);
     across::agreement::lead(&mut analysis.campaigns, &analysis.across.agreements);
     for case in cases {
@@ -190,17 +188,24 @@ fn add_across(analysis: &mut Analysis, study: &Study, cases: &[Case<'_>], groups
         let own: Vec<&Comparison> = analysis.comparisons.iter().filter(|c| c.campaign == *name).collect();
         report.ranking = conclusion::design::ranking(case, &own, settings);
         let mut answer = conclusion::design::answer(case, &own, settings);
-        // Where anything is compared, the verdicts are the results.
-        if own.is_empty() {
-            report.measured = measured::rows(case, &analysis.across.places, &analysis.costs, groups);
-            answer = answer.or_else(|| Some(conclusion::design::of_rows(case, &report.measured)));
+        // Where anything is compared, the verdicts are the results, unless they have no sentence.
+        let nothing_said = answer.is_none() && report.headline.is_empty();
+        if own.is_empty() || nothing_said {
+            let rows = measured::rows(case, &analysis.across.places, &analysis.costs, groups);
+            answer = answer.or_else(|| Some(conclusion::design::of_rows(case, &rows)));
+            report.measured = rows;
         }
         if let Some(answer) = answer {
             conclusion::design::put(report, answer);
         }
     }
+    let ranked =
+        analysis.campaigns.iter().filter(|report| !report.ranking.is_empty()).map(|report| report.name.as_str());
+    let compared: BTreeSet<&str> = analysis.comparisons.iter().map(|c| c.campaign.as_str()).chain(ranked).collect();
+    analysis.to_compare = next::to_compare(study, &compared);
     conclusion::answer::give(analysis);
     next::give(analysis, settings);
+    analysis.campaigns.iter_mut().for_each(conclusion::short::give);
     analysis.best_batches = cost::best_batches(&analysis.costs, &study.facts.limits);
     analysis.machines = cost::machine_against_machine(&analysis.costs, settings);
     analysis.references = reference::beside(&study.facts, &analysis.costs);

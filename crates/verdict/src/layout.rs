@@ -20,6 +20,7 @@ const PRIMARY_ORDER: &[&str] = &[
     "tpot_ms",
     "request_throughput_req_s",
     "decode_tok_s",
+    "prefill_tok_s",
     "peak_memory_gib",
     "gemm_tflops",
     "memory_bandwidth_gb_s",

@@ -17,6 +17,9 @@ use sparkbench_model::{Direction, Metric, within};
 /// The columns, as far as any cell has them. Without the first one the campaign is about something else.
 const COLUMNS: [&str; 3] = ["output_throughput_tok_s", "ttft_ms", "tpot_ms"];
 
+/// Caveat of a figure of one run.
+pub(crate) const ALONE: &str = "a single run, without an interval";
+
 /// The rows of one campaign, by model, engine, lengths and load.
 pub(crate) fn rows(case: &Case<'_>, places: &[Place], costs: &[CostReport], groups: &[Group]) -> Vec<MeasuredRow> {
     let own: Vec<&Place> = places.iter().filter(|place| place.cell.campaign == case.campaign.name).collect();
@@ -137,7 +140,7 @@ pub(crate) fn sentences(rows: &[MeasuredRow]) -> Vec<Sentence> {
         format!("The {end} {label} is {value}: {subject}{at}, the best of {told} settings.")
     };
     let runs = match (figure.n, figure.interval) {
-        (1, _) => "a single run, without an interval".to_owned(),
+        (1, _) => ALONE.to_owned(),
         (n, Some(i)) => format!("mean of {n} runs, interval {} to {}", significant(i.low, 4), significant(i.high, 4)),
         (n, None) => format!("mean of {n} runs"),
     };

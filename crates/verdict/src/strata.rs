@@ -56,7 +56,13 @@ impl Stratum<'_, '_> {
     }
 }
 
-impl<'a> Stratum<'_, 'a> {
+impl<'c, 'a> Stratum<'c, 'a> {
+    /// The same with some of its arms.
+    pub(crate) fn kept(&self, is_kept: impl Fn(&str) -> bool) -> Stratum<'c, 'a> {
+        let cells = self.cells.iter().filter(|cell| is_kept(cell.environment)).copied().collect();
+        Stratum { model: self.model, workload: self.workload, cells }
+    }
+
     /// Where it lies, beside a load along which it is one of several.
     pub(crate) fn key(&self, campaign: &Campaign, along: Option<(&str, f64)>) -> Key<'a> {
         let is_load = |factor: &Factor| {
@@ -65,13 +71,13 @@ impl<'a> Stratum<'_, 'a> {
             names(factor, axis) || (factor.name == "requests" && LOADS.contains(&axis))
         };
         let place = |factor: &Factor| {
-            let level = self.level(&factor.name).unwrap_or_default();
+            let Some(level) = self.level(&factor.name) else { return (0, String::new()) };
             if let (true, Some((_, number))) = (factor.name == "workload", along) {
-                return (0, without_level(&level, number));
+                return (1, without_level(&level, number));
             }
             // A level under another spelling than the first one stands for itself.
             let known = factor.levels.iter().position(|known| *known == level);
-            known.map_or((usize::MAX, level), |place| (place, String::new()))
+            known.map_or((usize::MAX, level), |place| (place + 1, String::new()))
         };
         let factors = of_strata(campaign).filter(|factor| !is_load(factor));
         (self.model, factors.map(place).collect())
@@ -171,7 +177,9 @@ fn along<'s, 'c, 'a>(
 ) -> Option<Series<'s, 'c, 'a>> {
     let mut found: BTreeMap<Key<'a>, Vec<(f64, &'s Stratum<'c, 'a>)>> = BTreeMap::new();
     for stratum in strata {
-        let Some(level) = stratum.number(axis) else { continue };
+        // Who says no depth starts from an empty context.
+        let empty = || (axis == "depth" && stratum.level(axis).is_none()).then_some(0.0);
+        let Some(level) = stratum.number(axis).or_else(empty) else { continue };
         found.entry(stratum.key(campaign, Some((axis, level)))).or_default().push((level, *stratum));
     }
     for points in found.values_mut() {

@@ -5,8 +5,8 @@ use super::method::Layout;
 use super::report::Comparison;
 use super::{CellValues, Settings, group, order};
 use sparkbench_model::{
-    AskedFactor, Course, Factor, Metric, Origin, Reading, Run, Setting, SettingOrigin, SettingValue, Setup, Source,
-    Status, Taken,
+    AskedFactor, Factor, Metric, Origin, Reading, Run, Setting, SettingOrigin, SettingValue, Setup, Source, Status,
+    Taken,
 };
 
 /// A run without any figure.
@@ -17,25 +17,9 @@ pub(crate) fn run(id: &str) -> Run {
         environment: "native".to_owned(),
         model: "m".to_owned(),
         workload: "w".to_owned(),
-        repeat: None,
-        block: None,
-        position: None,
-        launch: None,
-        together: None,
-        started: None,
-        ended: None,
-        measured: None,
-        settings: Default::default(),
-        cell: String::new(),
         status: Status::Done,
-        readings: Vec::new(),
-        series: Vec::new(),
-        extras: Vec::new(),
-        telemetry: Vec::new(),
-        course: Course::default(),
-        setup: Setup::default(),
         source: Source { path: format!("{id}.json"), format: "test".to_owned(), sha256: String::new(), joined: None },
-        files: Vec::new(),
+        ..Run::default()
     }
 }
 

@@ -15,9 +15,6 @@ use sparkbench_verdict::report::{Analysis, CampaignReport, Sentence};
 
 /// Prints one campaign: its name, its answer, and what else it says. Caveats and steps are details.
 pub(super) fn print(analysis: &Analysis, campaign: &CampaignReport, talk: &Talk) -> Result<(), Error> {
-    if talk.is_quiet() {
-        return Ok(());
-    }
     let of_campaign = || analysis.runs.iter().filter(|run| run.campaign == campaign.name);
     let failed = of_campaign().filter(|run| run.status.word() == "failed").count();
     let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
@@ -32,11 +29,12 @@ pub(super) fn print(analysis: &Analysis, campaign: &CampaignReport, talk: &Talk)
     let brief = analysis.has_verdicts(campaign) || campaign.asked.is_some();
     let is_advice = |sentence: &Sentence| {
         let own = analysis.comparisons.iter().filter(|c| c.campaign == campaign.name);
-        own.filter_map(|c| c.verdict.advice.as_ref()).any(|advice| *advice == sentence.text)
+        let is_own = own.filter_map(|c| c.verdict.advice.as_ref()).any(|advice| *advice == sentence.text);
+        sentence.text.starts_with(Sentence::ONE_RUN) || is_own && !analysis.has_verdicts(campaign)
     };
     let mut hidden = 0;
     for sentence in &further {
-        if !brief || talk.is_verbose() || (!analysis.has_verdicts(campaign) && is_advice(sentence)) {
+        if !brief || talk.is_verbose() || is_advice(sentence) {
             line(&format!("  {}", sentence.text))?;
         } else {
             hidden += 1;

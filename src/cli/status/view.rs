@@ -387,7 +387,7 @@ fn cells(plan: &[PlannedRun], progress: &Progress, runs: &[Run], metrics: &[Stri
 }
 
 fn good(run: &Run) -> bool {
-    !matches!(run.status, Status::Failed(_))
+    !run.has_failed()
 }
 
 fn figure(metric: &str, runs: &[&Run]) -> Figure {

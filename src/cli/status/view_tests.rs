@@ -2,7 +2,7 @@
 
 use super::*;
 use sparkbench_archive::manifest::CampaignWire;
-use sparkbench_model::{Origin, Reading, Setup, Source};
+use sparkbench_model::{Origin, Reading, Source};
 use sparkbench_plan::estimate::AROUND_S;
 
 const BEGUN: i64 = 1_790_000_000_000;
@@ -68,24 +68,11 @@ fn done(environment: &str, repeat: u32, rate: f64) -> Run {
         model: "m".to_owned(),
         workload: "w".to_owned(),
         repeat: Some(repeat),
-        block: None,
-        position: None,
-        launch: None,
-        together: None,
-        started: None,
-        measured: None,
-        settings: Default::default(),
-        cell: String::new(),
         ended: Some(moment(f64::from(repeat))),
         status: Status::Done,
         readings: vec![reading("output_throughput_tok_s", rate), reading("gpu_temp_end_c", 60.0)],
-        series: Vec::new(),
-        extras: Vec::new(),
-        telemetry: Vec::new(),
-        setup: Setup::default(),
         source: Source { path: "p".to_owned(), format: "f".to_owned(), sha256: "s".to_owned(), joined: None },
-        files: Vec::new(),
-        course: sparkbench_model::Course::default(),
+        ..Run::default()
     }
 }
 

@@ -164,15 +164,10 @@ fn run(cell: &WireCell, i: usize) -> Run {
         model: cell.model.clone(),
         workload: cell.workload.clone(),
         repeat: cell.repeat.as_ref().map(|c| c[i]),
-        block: None,
-        position: None,
         launch: cell.launch.as_ref().map(|c| c[i]),
         together: cell.together.as_ref().map(|c| c[i].clone()),
         started,
         ended: seconds(&cell.end_s),
-        measured: None,
-        settings: Default::default(),
-        cell: String::new(),
         status: match exit_code {
             Some(0) => Status::Done,
             Some(code) => Status::Failed(format!("exit status {code}")),
@@ -232,7 +227,7 @@ fn run(cell: &WireCell, i: usize) -> Run {
             ..Setup::default()
         },
         source: Source { path: file.clone(), format: "mini".to_owned(), sha256: String::new(), joined: None },
-        files: Vec::new(),
+        ..Run::default()
     }
 }
 

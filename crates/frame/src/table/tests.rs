@@ -1,18 +1,11 @@
 //! The table of runs: columns and their types, groups and what they hold.
 
-use super::super::testing::run;
+use super::super::testing::{run, set};
 use super::*;
 use sparkbench_model::Status;
-use sparkbench_model::{SettingOrigin, SettingValue};
 
 fn text(word: &str) -> Cell {
     Cell::Text(word.to_owned())
-}
-
-fn set(mut run: Run, name: &str, value: &str) -> Run {
-    let value = SettingValue { value: value.to_owned(), origin: SettingOrigin::Result };
-    run.settings.insert(name.to_owned(), value);
-    run
 }
 
 fn measured(mut run: Run, ttft: f64) -> Run {
@@ -62,12 +55,6 @@ fn labels_stand_first_then_settings_as_declared_then_others_by_name_then_metrics
     assert_eq!(table.cells("cell").unwrap(), [Cell::Empty, Cell::Empty]);
     // Version 0.10 is another one than 0.1.
     assert_eq!(table.cells("engine_version").unwrap(), [text("0.10"), text("0.10")]);
-}
-
-#[test]
-fn a_setting_that_was_laid_out_counts_before_the_field_of_the_run() {
-    let table = Table::of_runs(&[set(run("a"), "concurrency", "16"), run("b")]).unwrap();
-    assert_eq!(table.cells("concurrency").unwrap(), [16.0, 8.0].map(Cell::Number));
 }
 
 #[test]

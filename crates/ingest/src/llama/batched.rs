@@ -41,6 +41,16 @@ pub(crate) struct Measure {
     pub why: Option<&'static str>,
 }
 
+impl Measure {
+    /// The metric that it is for so many sequences at once: the prompts of one are read as fast as the one.
+    pub(crate) fn metric(&self, sequences: u64) -> Option<&'static str> {
+        match self.unit {
+            Some(_) => (self.key == "speed_pp" && sequences == 1).then_some("prefill_tok_s"),
+            None => Some(self.name),
+        }
+    }
+}
+
 /// Why the time of the prompts is no TTFT.
 const ALL_PROMPTS: &str = "of all prompts together";
 
@@ -112,13 +122,13 @@ fn one(mut sheet: Sheet<'_, '_>, at: &At<'_>, parsed: &mut Parsed) {
     };
     for measure in MEASURES {
         let Some(figure) = at.get(measure.key) else { continue };
-        match measure.unit {
-            None => {
+        match (measure.metric(sequences), measure.unit) {
+            (Some(metric), _) => {
                 // A row without generation has a rate of 0 over no time.
                 let measured = number_at(at, measure.key).is_some_and(|value| value > 0.0);
-                measured.then(|| sheet.metric(&figure, measure.name));
+                measured.then(|| sheet.metric(&figure, metric));
             }
-            Some(unit) => sheet.extra(&figure, measure.name, unit, measure.why),
+            (None, unit) => sheet.extra(&figure, measure.name, unit.unwrap_or_default(), measure.why),
         }
     }
     let is_setting = |key: &str| !TAKEN.contains(&key) && MEASURES.iter().all(|measure| measure.key != key);

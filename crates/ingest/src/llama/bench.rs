@@ -18,7 +18,7 @@ use super::super::rows::Rows;
 use super::super::sheet::{Sheet, last_part, model_id, number_at, raw_at, text_at};
 use super::super::source_file::JSON_LINE_LIMIT;
 use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
-use super::{COMBINED, PREFILL, Test, bench_mark, quantisation, sql, sweep};
+use super::{COMBINED, Test, bench_mark, quantisation, sql, sweep};
 use sparkbench_model::Status;
 use sparkbench_text::error::{Error, Place};
 
@@ -189,7 +189,7 @@ fn figures(sheet: &mut Sheet<'_, '_>, at: &At<'_>, test: &Test) {
     match (test.prompt, test.generated) {
         (Some(_), None) => {
             if let Some(rate) = &rate {
-                sheet.extra(rate, "prefill_throughput", "tok/s", Some(PREFILL));
+                sheet.metric(rate, "prefill_tok_s");
             }
             if let Some((time, ns)) = time.as_ref().zip(number_at(at, "avg_ns")) {
                 sheet.derive(time, "ttft_ms", ns / 1e6);
@@ -198,7 +198,7 @@ fn figures(sheet: &mut Sheet<'_, '_>, at: &At<'_>, test: &Test) {
                 sheet.series_at(&samples, "ttft_ms", 1e-6, true);
             }
             if let Some(samples) = at.get("samples_ts") {
-                sheet.list_at(&samples, "samples_ts");
+                sheet.series_at(&samples, "prefill_tok_s", 1.0, false);
             }
         }
         (None, Some(tokens)) => {
@@ -317,9 +317,12 @@ mod tests {
 
     #[test]
     fn a_prefill_test_gives_a_time_that_is_said_to_be_derived() {
-        let (partials, parsed) = read(&format!("[{PP}]"));
+        let (partials, _) = read(&format!("[{PP}]"));
         let run = &partials[0];
-        assert_eq!(readings(run), [("ttft_ms", 2.0, DERIVED), ("model_memory_gib", 1.0, DERIVED)]);
+        assert_eq!(
+            readings(run),
+            [("prefill_tok_s", 256000.5, RULE), ("ttft_ms", 2.0, DERIVED), ("model_memory_gib", 1.0, DERIVED)]
+        );
         assert_eq!(run.series[0].values, [1.0, 3.0]);
         assert_eq!((run.workload.as_deref(), run.model.as_deref()), (Some("pp512-d4096"), Some("m-Q4_0")));
         assert_eq!(
@@ -327,7 +330,7 @@ mod tests {
             (Some("m-Q4_0.gguf"), Some("Q4_0"))
         );
         assert_eq!(run.fingerprint.as_deref(), Some("llama-bench|llama 7B Q4_0|pp512 @ d4096|256000.50|1.25"));
-        assert_eq!(parsed.lists[0].values, [512000.0, 170666.7]);
+        assert_eq!(run.series[1].values, [512000.0, 170666.7]);
         assert!(!format!("{run:?}").contains("someone"), "no part of a path is taken");
     }
 

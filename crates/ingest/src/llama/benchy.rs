@@ -11,7 +11,7 @@ use super::super::at::At;
 use super::super::json::{self, Kind};
 use super::super::sheet::{Sheet, bool_at, number_at, raw_at, text_at};
 use super::super::{About, Format, Head, JoinRole, Parsed, SourceFile};
-use super::passes::MEASURES;
+use super::passes::{MEASURES, PREFILL_RATE};
 use super::{ContextPart, Test, benchy_mark};
 use sparkbench_model::Status;
 use sparkbench_text::error::Error;
@@ -70,8 +70,10 @@ fn one(sheet: &mut Sheet<'_, '_>, root: &At<'_>, benchmark: &At<'_>) {
         context: context.then_some(ContextPart::Prompt),
     };
     sheet.partial.workload = Some(test.workload());
+    let alone = test.concurrency.is_none_or(|count| count <= 1) && benchmark.get("pp_req_throughput").is_none();
     for (key, metric, unit, why) in MEASURES {
         let Some(measure) = benchmark.get(key) else { continue };
+        let metric = if *key == "pp_throughput" && alone { &Some(PREFILL_RATE) } else { metric };
         if let Some(mean) = measure.get("mean") {
             match metric {
                 Some(metric) => {

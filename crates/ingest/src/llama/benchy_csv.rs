@@ -91,8 +91,14 @@ mod tests {
         let found: Vec<(&str, f64)> = run.readings.iter().map(|r| (r.metric.as_str(), r.value)).collect();
         assert_eq!(
             found,
-            [("ttft_ms", 12.5), ("output_throughput_tok_s", 50.0), ("decode_tok_s", 25.0), ("tpot_ms", 40.0)]
+            [
+                ("prefill_tok_s", 600.0),
+                ("ttft_ms", 12.5),
+                ("output_throughput_tok_s", 50.0),
+                ("decode_tok_s", 25.0),
+                ("tpot_ms", 40.0)
+            ]
         );
-        assert_eq!((run.workload.as_deref(), run.extras.len()), (Some("pp512-tg32-c2"), 7));
+        assert_eq!((run.workload.as_deref(), run.extras.len()), (Some("pp512-tg32-c2"), 6));
     }
 }

@@ -8,10 +8,13 @@ use super::super::{Figure, JoinRole, PartialRun, SourceFile};
 use super::{ContextPart, FIRST_RESPONSE, PEAK, PREFILL, Test, WITHOUT_LATENCY, benchy_mark};
 use sparkbench_model::{Extra, Setup, Status};
 
+/// What all requests together are where there is one, and each of them where there are several.
+pub(super) const PREFILL_RATE: &str = "prefill_tok_s";
+
 /// Key, metric where its mean is one, unit, why it is no metric.
 pub(super) const MEASURES: &[(&str, Option<&str>, &str, Option<&str>)] = &[
     ("pp_throughput", None, "tok/s", Some(PREFILL)),
-    ("pp_req_throughput", None, "tok/s", Some(PREFILL)),
+    ("pp_req_throughput", Some(PREFILL_RATE), "tok/s", None),
     ("tg_throughput", Some("output_throughput_tok_s"), "tok/s", None),
     ("tg_req_throughput", Some("decode_tok_s"), "tok/s", None),
     ("peak_throughput", None, "tok/s", Some(PEAK)),
@@ -152,6 +155,13 @@ fn pass(
         partial.setup.more.insert("latency_mode".to_owned(), mode.clone());
     }
     let mut decode = None;
+    // At concurrency 1 all requests together are the one request, and older versions print one column.
+    let is_prefill = |cell: &&Cell| cell.key == "pp_throughput" && test.concurrency == Some(1);
+    let by_request = first.cells.iter().any(|cell| cell.key == "pp_req_throughput");
+    if let Some(cell) = first.cells.iter().find(is_prefill).filter(|_| !by_request) {
+        let origin = file.origin(Some(first.line), Some(cell.column.clone()), rule);
+        partial.readings.push(cell.mean.reading(PREFILL_RATE, origin));
+    }
     for row in std::iter::once(first).chain(second) {
         for cell in &row.cells {
             take(&mut partial, row, cell, file, rule);
@@ -164,7 +174,6 @@ fn pass(
     if let Some((cell, line)) = decode {
         let origin = file.origin(Some(line), Some(cell.column.clone()), rule);
         if partial.readings.iter().all(|reading| reading.metric != "decode_tok_s") {
-            // At concurrency 1 all requests together are the one request, and older versions print one column.
             partial.readings.push(cell.mean.reading("decode_tok_s", origin.clone()));
         }
         if cell.mean.value > 0.0 {

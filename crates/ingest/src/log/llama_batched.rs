@@ -119,11 +119,12 @@ impl Row {
         for (place, figure) in self.figures {
             let Some(measure) = MEASURES.get(place) else { continue };
             let origin = file.origin(Some(self.line), Some(measure.column.to_owned()), RULE);
-            match measure.unit {
+            match (measure.metric(self.sequences), measure.unit) {
                 // A row without generation has a rate of 0 over no time.
-                None if figure.value > 0.0 => partial.readings.push(figure.reading(measure.name, origin)),
-                None => {}
-                Some(unit) => {
+                (Some(metric), _) if figure.value > 0.0 => partial.readings.push(figure.reading(metric, origin)),
+                (Some(_), _) => {}
+                (None, unit) => {
+                    let unit = unit.unwrap_or_default();
                     partial.extras.push(Extra::number(measure.name, unit, figure.value, measure.why, origin));
                 }
             }

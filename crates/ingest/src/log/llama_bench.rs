@@ -6,11 +6,13 @@
 //! The figure after `±` is one standard deviation over the repetitions, whose number is not printed. A column exists only when its parameter
 //! is not at its default, so columns are found by header. Seen: builds of 2023 (`pp 512`) to 9859 (2026).
 
+use std::collections::BTreeSet;
+
 use super::columns::{Columns, cell, pair};
 use super::kind::{LogReader, TextKind};
 use crate::figure::{Figure, excerpt};
 use crate::llama::sweep::{self, Absent};
-use crate::llama::{COMBINED, PREFILL, Test, bench_mark, quantisation};
+use crate::llama::{COMBINED, Test, bench_mark, quantisation};
 use crate::{About, JoinRole, Parsed, PartialRun, Record, SourceFile};
 use sparkbench_model::{Extra, Setup, Status};
 
@@ -100,10 +102,11 @@ impl LogReader for Table {
         self.found = found(line).or(self.found);
     }
 
-    fn finish(self: Box<Self>, file: &SourceFile<'_>) -> Option<Parsed> {
+    fn finish(mut self: Box<Self>, file: &SourceFile<'_>) -> Option<Parsed> {
         if self.rows.is_empty() {
             return None;
         }
+        self.without_remarks();
         let mut parsed = Parsed { not_understood: self.not_understood.clone(), ..Parsed::default() };
         if self.passed > 0 {
             parsed.notes.push(format!("{} rows behind the first {ROWS} are skipped", self.passed));
@@ -137,7 +140,23 @@ fn found(line: &str) -> Option<u32> {
     words.any(|word| word.starts_with("device")).then_some(number)
 }
 
+/// A heading without what stands in parentheses at its end.
+fn without_remark(heading: &str) -> &str {
+    heading.strip_suffix(')').and_then(|rest| rest.rsplit_once('(')).map_or(heading, |(words, _)| words.trim_end())
+}
+
 impl Table {
+    /// Takes remarks in parentheses from headings that stay apart without them: another version of a script has other remarks.
+    fn without_remarks(&mut self) {
+        let whole: BTreeSet<&str> = self.rows.iter().filter_map(|row| row.heading.as_deref()).collect();
+        let short: BTreeSet<&str> = whole.iter().map(|heading| without_remark(heading)).collect();
+        if short.len() == whole.len() && !short.contains("") {
+            for heading in self.rows.iter_mut().filter_map(|row| row.heading.as_mut()) {
+                *heading = without_remark(heading).to_owned();
+            }
+        }
+    }
+
     fn row(&mut self, number: u64, line: &str) {
         let has = |names: &[String], wanted: &str| names.iter().any(|name| name == wanted);
         let is_ours = |names: &[String]| has(names, "test") && has(names, "model") && has(names, "t/s");
@@ -266,7 +285,8 @@ impl Table {
                 if rate > 0.0 {
                     metric("ttft_ms", made(1000.0 * tokens as f64 / rate), computed("t/s"));
                 }
-                Some(("prefill_throughput", PREFILL))
+                metric("prefill_tok_s", row.rate, field("t/s"));
+                None
             }
             _ => Some(("combined_throughput", COMBINED)),
         };
@@ -333,6 +353,11 @@ mod tests {
         let said =
             |run: &PartialRun| ["section", "devices"].map(|name| run.setup.more.get(name).cloned().unwrap_or_default());
         assert_eq!(runs.iter().map(said).collect::<Vec<_>>(), [["GPU 0 ONLY", "1"], ["DUAL GPU", "2"]]);
+        // Another version of the script writes remarks behind its headings. One that alone tells two apart is no remark.
+        let of = |a: &str, b: &str| read(&format!("### {a} ###\n{table}\n### {b} ###\n{table}")).0;
+        let said_of = |a: &str, b: &str| of(a, b).iter().map(|run| said(run)[0].clone()).collect::<Vec<_>>();
+        assert_eq!(said_of("GPU 0 ONLY (slot 6)", "DUAL GPU"), ["GPU 0 ONLY", "DUAL GPU"]);
+        assert_eq!(said_of("GPU 0 (cold)", "GPU 0 (warm)"), ["GPU 0 (cold)", "GPU 0 (warm)"]);
         let (runs, _) = read(&format!("# Results\n{table}"));
         assert_eq!(said(&runs[0])[0], "", "one heading above everything tells nothing apart");
     }
@@ -353,7 +378,10 @@ mod tests {
         let found = |run: &PartialRun| -> Vec<(String, f64)> {
             run.readings.iter().map(|reading| (reading.metric.clone(), reading.value)).collect()
         };
-        assert_eq!(found(pp), [("ttft_ms".into(), 100.0), ("model_memory_gib".into(), 0.5)]);
+        assert_eq!(
+            found(pp),
+            [("ttft_ms".into(), 100.0), ("prefill_tok_s".into(), 5000.0), ("model_memory_gib".into(), 0.5)]
+        );
         assert_eq!(
             found(tg),
             [

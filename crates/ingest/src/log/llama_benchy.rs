@@ -191,14 +191,20 @@ mod tests {
         let [run, context] = runs.as_slice() else { panic!("{runs:?}") };
         assert_eq!(
             found(run),
-            [("ttft_ms", 545.0), ("output_throughput_tok_s", 124.73), ("decode_tok_s", 25.0), ("tpot_ms", 40.0)]
+            [
+                ("prefill_tok_s", 2707.58),
+                ("ttft_ms", 545.0),
+                ("output_throughput_tok_s", 124.73),
+                ("decode_tok_s", 25.0),
+                ("tpot_ms", 40.0)
+            ]
         );
         assert_eq!((run.workload.as_deref(), run.setup.batch), (Some("pp1024-tg1024-c5"), Some(5.0)));
         assert_eq!(run.started.unwrap().iso(), "2026-08-06T05:30:03Z");
         assert_eq!((run.setup.tool_version.as_deref(), run.setup.model_id.as_deref()), (Some("0.4.0"), Some("org/m")));
-        assert_eq!((context.workload.as_deref(), found(context).len()), (Some("ctx-d4096-c5"), 0));
-        // Six pairs of extras and the deviations of three metrics, and the latency.
-        assert_eq!(run.extras.len(), 6 * 2 + 3 + 1);
+        assert_eq!((context.workload.as_deref(), found(context).len()), (Some("ctx-d4096-c5"), 1));
+        // Five pairs of extras and the deviations of four metrics, and the latency.
+        assert_eq!(run.extras.len(), 5 * 2 + 4 + 1);
     }
 
     #[test]
@@ -210,7 +216,13 @@ mod tests {
         let [run] = runs.as_slice() else { panic!("{runs:?}") };
         assert_eq!(
             found(run),
-            [("ttft_ms", 2.5), ("output_throughput_tok_s", 50.0), ("decode_tok_s", 50.0), ("tpot_ms", 20.0)]
+            [
+                ("prefill_tok_s", 900.0),
+                ("ttft_ms", 2.5),
+                ("output_throughput_tok_s", 50.0),
+                ("decode_tok_s", 50.0),
+                ("tpot_ms", 20.0)
+            ]
         );
         assert_eq!(run.workload.as_deref(), Some("pp2048-tg32-d4096-c1"));
     }

@@ -69,9 +69,11 @@ const LABELS: &[(&str, Label)] = &[
 const CALLED: &[(&str, Label)] = &[
     ("env", Label::Environment),
     ("model_name", Label::Model),
+    ("scenario", Label::Workload),
     ("name", Label::Model),
     ("quant", Label::Quantisation),
     ("precision", Label::Quantisation),
+    ("c", Label::Batch),
     ("concurrency", Label::Batch),
     ("max_concurrency", Label::Batch),
     ("conc", Label::Batch),
@@ -90,6 +92,7 @@ const CALLED: &[(&str, Label)] = &[
     ("input_length", Label::Isl),
     ("prompt_len", Label::Isl),
     ("prompt_length", Label::Isl),
+    ("target_tokens", Label::Isl),
     ("output_len", Label::Osl),
     ("output_length", Label::Osl),
     ("max_tokens", Label::Osl),
@@ -110,6 +113,7 @@ const CALLED: &[(&str, Label)] = &[
     ("gpu_name", Label::Machine),
     ("hardware", Label::Machine),
     ("run_number", Label::Repeat),
+    ("trial", Label::Repeat),
     ("iteration", Label::Repeat),
 ];
 
@@ -182,8 +186,6 @@ const REASONS: &[&str] = &["error", "errors", "error_message", "message", "reaso
 pub(super) enum TableColumn {
     Label(Label),
     Metric(Spelling),
-    /// The rate of the prefill, which is none of the metrics.
-    Prefill,
     Unknown,
 }
 
@@ -205,7 +207,6 @@ impl TableColumn {
         match (label, spelling::read(name)) {
             (Some(label), _) => Self::Label(label),
             (None, Some(metric)) => Self::Metric(metric),
-            (None, None) if spelling::is_prefill(name) => Self::Prefill,
             (None, None) => Self::Unknown,
         }
     }
@@ -217,7 +218,7 @@ impl TableColumn {
             Self::Label(Label::ContextLength) => Some("context_length"),
             Self::Label(label) => LABELS.iter().find(|(_, known)| known == label).map(|(name, _)| *name),
             Self::Metric(spelling) => Some(&spelling.metric),
-            Self::Prefill | Self::Unknown => None,
+            Self::Unknown => None,
         }
     }
 }
@@ -252,6 +253,28 @@ fn is_by_contract(names: &[&str]) -> bool {
 /// The same for rows of JSON, which the contracts do not name.
 pub(super) fn is_rows(keys: &[&str]) -> bool {
     keys.len() <= WIDEST && is_of_runs(keys) && !is_of_requests(keys) && !is_of_samples(keys)
+}
+
+/// Whether a name is that of a metric.
+pub(super) fn is_figure(name: &str) -> bool {
+    matches!(TableColumn::called(name), TableColumn::Metric(_))
+}
+
+/// Whether any name is that of a metric of which one way is better.
+pub(super) fn has_figure<'n>(mut names: impl Iterator<Item = &'n str>) -> bool {
+    names.any(|name| is_judged(&TableColumn::called(name)))
+}
+
+/// Whether a name is that of a label which rows within an object share with it.
+pub(super) fn is_label(name: &str) -> bool {
+    matches!(TableColumn::called(name), TableColumn::Label(label) if ![Label::Repeat, Label::Id, Label::Status].contains(&label))
+}
+
+/// The same of a cell: a label, or a word that a person put there.
+pub(super) fn is_shared(name: &str, cell: &str) -> bool {
+    let is_word =
+        || Figure::parse(cell).is_none() && !is_missing(cell) && !REMARKS.contains(&spelling::plain(name).as_str());
+    is_label(name) || TableColumn::called(name) == TableColumn::Unknown && is_word()
 }
 
 fn is_of_samples(names: &[&str]) -> bool {
@@ -406,10 +429,7 @@ impl TableColumns {
     /// `'tg_tok_s' as decode_tok_s`, of every column whose name is not the contract's.
     pub(super) fn renamed(&self) -> impl Iterator<Item = String> {
         self.names.iter().zip(&self.of).filter_map(|(name, column)| {
-            let ours = match column {
-                TableColumn::Prefill => "the rate of the prefill, beside the metrics",
-                column => column.ours()?,
-            };
+            let ours = column.ours()?;
             (TableColumn::of(name) == TableColumn::Unknown).then(|| format!("'{}' as {ours}", excerpt(name)))
         })
     }
@@ -428,7 +448,7 @@ mod tests {
             ("concurrency,n,ttft_p50_ms,decode_tps_p50,aggregate_tps,wall_s", true),
             ("Model,TTFT (ms)", true),
             ("ttft_ms,tpot_ms", false),
-            ("model,prefill_tps", false),
+            ("model,prefill_tps", true),
             ("model,timestamp,avg_power_watts", false),
             ("request_id,concurrency,ttft_p50_ms", false),
             ("when,what", false),

@@ -49,7 +49,7 @@ mod tests {
         let hint = advice(&["model", "ttft", "tok/s", "ttft_p50_ms"]);
         assert!(
             hint.ends_with(
-                "'ttft' may be 'ttft_ms', 'tok/s' may be 'output_throughput_tok_s' or 'total_throughput_tok_s' or 'decode_tok_s'"
+                "'ttft' may be 'ttft_ms', 'tok/s' may be 'output_throughput_tok_s' or 'total_throughput_tok_s' or 'decode_tok_s' or 'prefill_tok_s'"
             ),
             "{hint}"
         );

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::PartialRun;
-use sparkbench_model::{ExtraValue, Status};
+use sparkbench_model::Status;
 
 fn read(name: &str, text: &str) -> Parsed {
     assert!(Table.sniff(&Head::new(name, text, text.len() as u64)), "{text}");
@@ -30,14 +30,12 @@ fn models_by_name_with_rates_of_prefill_and_decode_are_read() {
     let [small, large] = partials(&parsed)[..] else { panic!("{parsed:?}") };
     assert_eq!((small.model.as_deref(), &small.status), (Some("small-4b"), &Some(Status::Done)));
     assert_eq!((small.setup.quantisation.as_deref(), small.setup.machine.as_deref()), (Some("Q4_K_M"), Some("gb10")));
-    assert_eq!(figures(small), [("decode_tok_s", 59.47)]);
-    let prefill = small.extras.iter().find(|extra| extra.name == "pp_tok_s").unwrap();
-    assert_eq!((prefill.unit.as_str(), &prefill.value), ("tok/s", &ExtraValue::Number(3746.36)));
+    assert_eq!(figures(small), [("prefill_tok_s", 3746.36), ("decode_tok_s", 59.47)]);
     assert_eq!((large.model.as_deref(), matches!(large.status, Some(Status::Failed(_)))), (Some("large-8b"), true));
     assert_eq!(
         parsed.notes[0],
-        "columns are read by what they are called: 'name' as model, 'quant' as quantisation, 'device' as machine, 'pp_tok_s' as the rate of \
-         the prefill, beside the metrics, 'tg_tok_s' as decode_tok_s"
+        "columns are read by what they are called: 'name' as model, 'quant' as quantisation, 'device' as machine, 'pp_tok_s' as \
+         prefill_tok_s, 'tg_tok_s' as decode_tok_s"
     );
 }
 
@@ -51,8 +49,9 @@ fn rows_of_different_contexts_are_different_cells() {
     let [short, long] = partials(&parsed)[..] else { panic!("{parsed:?}") };
     assert_eq!((short.workload.as_deref(), long.workload.as_deref()), (Some("ctx2048"), Some("ctx4096")));
     assert_eq!((short.environment.as_deref(), short.setup.more["context_length"].as_str()), (None, "2048"));
-    assert_eq!((figures(short), figures(long)), (vec![("decode_tok_s", 14.36)], vec![("decode_tok_s", 14.21)]));
-    assert_eq!((parsed.left_out.len(), short.readings[0].origin.field.as_deref()), (0, Some("gen_tps")));
+    let rates = |prefill, decode| vec![("prefill_tok_s", prefill), ("decode_tok_s", decode)];
+    assert_eq!((figures(short), figures(long)), (rates(418.96, 14.36), rates(431.02, 14.21)));
+    assert_eq!((parsed.left_out.len(), short.readings[0].origin.field.as_deref()), (0, Some("prefill_tps")));
 }
 
 /// Issue 32, case 16.
@@ -98,7 +97,9 @@ fn a_list_of_requests_or_of_samples_is_no_table_of_runs() {
     for text in [
         r#"[{"request_id": 1, "model": "m", "ttft_ms": 3.5}]"#,
         r#"[{"timestamp": 1, "power_w": 3.5, "concurrency": 2}]"#,
-        r#"[{"model": "m", "ttft_ms": {"mean": 1}}]"#,
+        r#"[{"model": "m", "ttft_ms": {"least": {"x": 1}}}]"#,
+        r#"{"model": "m", "slo": {"ttft_ms": 500}}"#,
+        r#"{"model": "m", "requests": [{"id": 1, "prompt": "p", "ttft_ms": 3.5}]}"#,
         r#"{"model": "m", "ttft_ms": 3.5}"#,
         r#"["model","ttft_ms"]"#,
         "ttft_ms,tpot_ms\n1,2\n",
@@ -188,4 +189,50 @@ fn aggregates_and_rates_as_tools_call_them_are_read() {
         "iteration,input_len,cache_type,mean_ttft_ms,std_ttft_ms,total_token_throughput\n1,100,cpu-cpu,252.5,37.6,5624.8\n",
     );
     assert_eq!(figures(partials(&parsed)[0]), [("ttft_ms", 252.5), ("total_throughput_tok_s", 5624.8)]);
+}
+
+/// What stands around rows is said of each of them, and what was measured around them is a row of its own.
+#[test]
+fn rows_within_an_object_have_the_labels_around_them() {
+    let text = r#"{"model": "m", "ts": 1781029717, "smoke": {"ok": true},
+        "ttft_ms": {"mean": 46.7, "stdev": 24.0, "runs": [80.6, 31.9]},
+        "concurrency": {"1": {"agg_tps": 72.4, "wall_s": 3.54}, "16": {"agg_tps": 763.0, "wall_s": 5.37}}}"#;
+    let parsed = read("m.json", text);
+    let [one, sixteen, itself] = partials(&parsed)[..] else { panic!("{parsed:?}") };
+    assert_eq!(
+        (one.model.as_deref(), one.setup.batch, figures(one)),
+        (Some("m"), Some(1.0), vec![("output_throughput_tok_s", 72.4)])
+    );
+    assert_eq!((sixteen.setup.batch, figures(sixteen)), (Some(16.0), vec![("output_throughput_tok_s", 763.0)]));
+    assert_eq!(one.readings[0].origin.field.as_deref(), Some("/concurrency/1/agg_tps"));
+    assert_eq!((itself.setup.batch, figures(itself)), (None, vec![("ttft_ms", 46.7)]));
+    assert_eq!(itself.readings[0].origin.field.as_deref(), Some("/ttft_ms/mean"));
+    // Where rows are the repeats of what is around them, they count alone. Requests within a row are none.
+    let text = r#"{"model": "m", "version": "0.25.2", "trials": [
+        {"concurrency": 1, "trial": 1, "aggregate_token_tps": 38.0, "streams": [{"request": 0, "ttft_ms": 1.0}]},
+        {"concurrency": 1, "trial": 2, "aggregate_token_tps": 40.7, "streams": [{"request": 0, "ttft_ms": 1.0}]}],
+        "single": {"decode_tps": 25.6, "runs": [{"decode_tps": 25.0}, {"decode_tps": 26.2}]}}"#;
+    let parsed = read("trials.json", text);
+    let found: Vec<_> =
+        partials(&parsed).iter().map(|run| (run.repeat, figures(run), run.setup.more["version"].as_str())).collect();
+    let row = |repeat, metric, value| (repeat, vec![(metric, value)], "0.25.2");
+    assert_eq!(
+        found,
+        [
+            row(Some(1), "output_throughput_tok_s", 38.0),
+            row(Some(2), "output_throughput_tok_s", 40.7),
+            row(None, "decode_tok_s", 25.0),
+            row(None, "decode_tok_s", 26.2),
+        ]
+    );
+}
+
+#[test]
+fn the_keys_of_a_figure_are_workloads_and_keys_that_are_numbers_are_rows() {
+    let parsed = read("board.json", r#"{"entries": [{"model": "m", "decode_tok_s": {"short": 62.9, "long": 56.8}}]}"#);
+    let found: Vec<_> = partials(&parsed).iter().map(|run| (run.workload.as_deref(), figures(run))).collect();
+    assert_eq!(found, [(Some("short"), vec![("decode_tok_s", 62.9)]), (Some("long"), vec![("decode_tok_s", 56.8)])]);
+    let parsed =
+        read("loads.json", r#"{"1": {"concurrency": 1, "ttft_ms": 5}, "2": {"concurrency": 2, "ttft_ms": 8}}"#);
+    assert_eq!(partials(&parsed).iter().map(|run| run.setup.batch).collect::<Vec<_>>(), [Some(1.0), Some(2.0)]);
 }

@@ -4,6 +4,7 @@
 //! Not here: where rows come from (CSV: see the module above, JSON: see `listed`).
 
 use super::columns::{Label, TableColumn, TableColumns};
+use super::listed;
 use crate::figure::{Figure, Scale, excerpt, is_missing};
 use crate::flat::status;
 use crate::serving::warm_up;
@@ -17,8 +18,6 @@ use sparkbench_text::escape;
 const RULE: &str = "table.row";
 /// Why a figure in a column of another name is no metric.
 const STRANGER: &str = "the name of the column is not a metric of ours";
-/// Why the rate of the prefill is no metric.
-const PREFILL: &str = "prompt tokens a second: the speed of the prefill";
 /// Longest word of a setting, letters. What is longer is a remark.
 const WORD_MOST: usize = 40;
 /// Most columns of such figures. A row of more is no run.
@@ -34,7 +33,10 @@ pub(super) struct RowPlace {
 impl RowPlace {
     fn field(&self, name: &str) -> String {
         match &self.pointer {
-            Some(row) => format!("{row}/{}", name.replace('~', "~0").replace('/', "~1")),
+            Some(row) => {
+                let (key, statistic) = listed::parted(name);
+                format!("{row}/{}{statistic}", key.replace('~', "~0").replace('/', "~1"))
+            }
             None => name.to_owned(),
         }
     }
@@ -82,7 +84,7 @@ pub(super) fn run(
                 partial.readings.push(figure.reading(metric.metric.as_str(), origin()));
                 continue;
             }
-            TableColumn::Prefill | TableColumn::Unknown => {
+            TableColumn::Unknown => {
                 if columns.is_reason(*place) && !is_missing(cell) {
                     reason.get_or_insert_with(|| excerpt(cell.trim()));
                 }
@@ -93,11 +95,7 @@ pub(super) fn run(
                 if let Some(value) = Figure::parse(cell).and_then(Figure::finite)
                     && partial.extras.len() < STRANGERS
                 {
-                    let (unit, why) = match column {
-                        TableColumn::Prefill => ("tok/s", PREFILL),
-                        _ => (unit_of(name).1, STRANGER),
-                    };
-                    partial.extras.push(Extra::number(name, unit, value, Some(why), origin()));
+                    partial.extras.push(Extra::number(name, unit_of(name).1, value, Some(STRANGER), origin()));
                 }
                 continue;
             }

@@ -22,7 +22,7 @@ use crate::report::across::{
 use crate::report::{CampaignReport, Sentence};
 use crate::{estimate, pairing};
 use sparkbench_model::known_extra;
-use sparkbench_model::{Metric, Run, Status};
+use sparkbench_model::{Metric, Run};
 use sparkbench_stats::{self as stats, agreement};
 use sparkbench_text::plural::counted;
 
@@ -241,7 +241,7 @@ fn pairs<'a>(
     let load = |spot: &PlacedCell<'_, '_>| {
         loads.get(&(spot.cell.environment.to_owned(), spot.cell.workload.to_owned())).copied()
     };
-    let usable = |run: &&Run| !matches!(run.status, Status::Failed(_));
+    let usable = |run: &&Run| !run.has_failed();
     let mut known: BTreeMap<(usize, u32), &'a Run> = BTreeMap::new();
     for spot in base.unwrap_or_default() {
         for (place, run) in spot.cell.runs.iter().copied().enumerate().filter(|(_, run)| usable(run)) {
@@ -482,7 +482,7 @@ fn client(label: &str, own: &[&PlacedCell<'_, '_>], round: &Round<'_>) -> Agreem
         environment: own.first().map(|spot| spot.cell.environment.to_owned()).unwrap_or_default(),
         version: (!versions.is_empty()).then(|| list(&versions)),
         runs: runs.len(),
-        failed: runs.iter().filter(|run| matches!(run.status, Status::Failed(_))).count(),
+        failed: runs.iter().filter(|run| run.has_failed()).count(),
         isl: of(&|run| run.setup.isl),
         osl: of(&|run| run.setup.osl),
         cpu_s_per_1k_tok: estimate::of(&cpu_per_1k(own), confidence),

@@ -9,7 +9,7 @@ use crate::physics::PhysicsFacts;
 use crate::report::Estimate;
 use crate::report::across::{CellName, Place};
 use crate::{Settings, estimate};
-use sparkbench_model::{Run, Status};
+use sparkbench_model::Run;
 
 /// Requests a second from which a rate is no rate: tools that have no word for "all at once" are given such numbers. No server of language
 /// models starts a request every ten microseconds.
@@ -70,7 +70,7 @@ fn place<'a>(case: &Case<'a>, grounds: &PhysicsFacts<'_, 'a>, cell: &Cell<'a>, s
         batch: shape::batch(cell).or_else(|| label.and_then(|model| model.batch)),
         request_rate: rate,
         runs: cell.runs.len(),
-        failed: cell.runs.iter().filter(|run| matches!(run.status, Status::Failed(_))).count(),
+        failed: cell.runs.iter().filter(|run| run.has_failed()).count(),
         output_tok_s: estimate::of(&cell.numbers("output_throughput_tok_s"), settings.confidence),
     })
 }

@@ -22,6 +22,9 @@ use super::super::{Settings, distinct::distinct, measured};
 /// Letters of a reason that a sentence holds. The rest is a caveat.
 const REASON_LETTERS: usize = 60;
 
+/// Caveat of figures of single runs.
+const SINGLE: &str = "single runs: they do not show how much runs differ by themselves";
+
 /// The answer and what goes on from it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct DesignAnswer {
@@ -37,6 +40,21 @@ impl DesignAnswer {
         let texts: Vec<&str> = self.lead.iter().map(|sentence| sentence.text.as_str()).collect();
         (!texts.is_empty()).then(|| texts.join(" "))
     }
+
+    /// This one first, and another goes on from it.
+    fn before(mut self, other: Self) -> Self {
+        self.further.extend(other.lead);
+        self.further.extend(other.further);
+        self
+    }
+
+    /// What is always said of single runs.
+    fn of_single_runs(&self) -> Option<Sentence> {
+        let is_single =
+            |sentence: &Sentence| sentence.caveats.iter().any(|said| said == SINGLE || said == measured::ALONE);
+        let text = Sentence::ONE_RUN.to_owned();
+        self.lead.iter().any(is_single).then(|| Sentence { text, caveats: Vec::new(), because: Vec::new() })
+    }
 }
 
 /// The answer. Absent where the runs are repeats of one setting, and where verdicts on repeats say more.
@@ -46,8 +64,14 @@ pub(crate) fn answer(case: &Case<'_>, comparisons: &[&Comparison], settings: &Se
     }
     let all = strata::of(case);
     let found = match case.campaign.asked {
-        Some(_) => treatment::answer(case, &all, comparisons, settings),
-        None => prefill_decode::answer(case, &all, settings).or_else(|| scaling::answer(case, &all, settings)),
+        Some(_) => {
+            let ranked = treatment::answer(case, &all, comparisons, settings);
+            match prefill_decode::of_each_model(case, &all, settings) {
+                Some(grown) => Some(grown.before(ranked.unwrap_or_default())),
+                None => ranked,
+            }
+        }
+        None => prefill_decode::answer(case, &all, settings, "").or_else(|| scaling::answer(case, &all, settings)),
     };
     let mut found = found?;
     found.lead.splice(0..0, uncounted(case));
@@ -73,7 +97,9 @@ pub(crate) fn put(report: &mut CampaignReport, answer: DesignAnswer) {
     let first = report.hypotheses.len().min(report.headline.len());
     let is_of_clients = |sentence: &&Sentence| sentence.because.iter().any(|id| id.starts_with(Sentence::AGREEMENT));
     let first = first + report.headline.iter().skip(first).take_while(is_of_clients).count();
-    report.headline.splice(first..first, answer.lead.into_iter().chain(answer.further));
+    let is_told = report.headline.iter().any(|sentence| sentence.text.starts_with(Sentence::ONE_RUN));
+    let single = answer.of_single_runs().filter(|_| !is_told);
+    report.headline.splice(first..first, answer.lead.into_iter().chain(single).chain(answer.further));
 }
 
 /// Runs that enter no figure of the answer, named before it.

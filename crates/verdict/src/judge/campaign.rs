@@ -8,7 +8,7 @@ use crate::columns::Derived;
 use crate::distinct::distinct;
 use crate::report::{CampaignReport, Comparison, Group, TrapReport};
 use crate::{Settings, conclusion, criteria, essential, order, pairing, published};
-use sparkbench_model::{Metric, Status};
+use sparkbench_model::Metric;
 
 /// A campaign with its conclusions.
 pub(super) fn report(
@@ -47,7 +47,7 @@ pub(super) fn report(
             .collect(),
         metrics: campaign.metrics.clone(),
         runs: case.runs.len(),
-        failed: case.runs.iter().filter(|run| matches!(run.status, Status::Failed(_))).count(),
+        failed: case.runs.iter().filter(|run| run.has_failed()).count(),
         first_started_utc: starts.first().copied(),
         last_started_utc: starts.last().copied(),
         order: case

@@ -140,6 +140,8 @@ pub struct Sentence {
 impl Sentence {
     /// Prefix of an id that leads to a table of clients.
     pub const AGREEMENT: &'static str = "agreement#";
+    /// Beginning of what is always said of single runs.
+    pub const ONE_RUN: &'static str = "A single run does not show how much runs differ by themselves.";
 
     /// Its first sentence, which can be quoted alone.
     pub fn lead(&self) -> &str {

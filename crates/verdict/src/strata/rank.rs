@@ -5,20 +5,14 @@
 
 use std::collections::BTreeMap;
 
+use super::Stratum;
 use super::counted;
-use super::{Stratum, level};
 use crate::case::Cell;
 use crate::distinct::distinct;
 use crate::estimate;
 use crate::report::Estimate;
-use sparkbench_model::{Direction, Metric, Run, known_extra};
+use sparkbench_model::{Direction, Metric, Run};
 use sparkbench_stats::mean;
-
-/// Rate at which a prompt is read.
-pub(crate) const PREFILL: &str = "prefill_tok_s";
-/// The same, as files name it that do not know the metric. Where several requests run at once it is that of all of them, and no rate of one.
-const PREFILL_OF_ONE: &[&str] = &["prefill_tok_s", "pp_req_throughput"];
-const PREFILL_OF_ALL: &[&str] = &["prefill_throughput", "pp_throughput"];
 
 /// A figure by which arms are put in order.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,16 +28,8 @@ pub(crate) struct Measure {
 impl Measure {
     /// A metric with a true zero, of which ratios mean something.
     pub(crate) fn find(name: &str) -> Option<Self> {
-        if let Some(metric) = Metric::find(name) {
-            let own = Self { name: metric.name, label: metric.label, unit: metric.unit, direction: metric.direction };
-            return metric.ratio_scale.then_some(own);
-        }
-        (name == PREFILL).then(|| Self {
-            name: name.to_owned(),
-            label: "Prefill rate".to_owned(),
-            unit: "tok/s",
-            direction: Direction::HigherIsBetter,
-        })
+        let metric = Metric::find(name).filter(|metric| metric.ratio_scale)?;
+        Some(Self { name: metric.name, label: metric.label, unit: metric.unit, direction: metric.direction })
     }
 
     /// Whether more of it is faster, or less of it.
@@ -57,8 +43,7 @@ impl Measure {
 
     /// The figure of a run.
     fn of(&self, run: &Run) -> Option<f64> {
-        let value = run.value(&self.name).or_else(|| (self.name == PREFILL).then(|| prefill(run)).flatten());
-        value.filter(|value| value.is_finite() && *value > 0.0)
+        run.value(&self.name).filter(|value| *value > 0.0)
     }
 
     /// Whether a figure is better than another.
@@ -70,12 +55,6 @@ impl Measure {
     fn share(&self, own: f64, best: f64) -> f64 {
         if self.direction == Direction::LowerIsBetter { best / own } else { own / best }
     }
-}
-
-fn prefill(run: &Run) -> Option<f64> {
-    let alone = level(run, "concurrency").and_then(|level| level.parse::<f64>().ok()).is_none_or(|limit| limit <= 1.0);
-    known_extra::number(run, PREFILL_OF_ONE)
-        .or_else(|| alone.then(|| known_extra::number(run, PREFILL_OF_ALL)).flatten())
 }
 
 /// Mean of a cell over the runs that count. Runs of one launch are one value.

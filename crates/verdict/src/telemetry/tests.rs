@@ -1,5 +1,5 @@
 use super::*;
-use sparkbench_model::{Course, Instant, Setup, Source, Status};
+use sparkbench_model::{Instant, Source, Status};
 
 const START: i64 = 1_800_000_000_000;
 
@@ -10,23 +10,8 @@ fn run(samples: Vec<Sample>) -> Run {
         environment: "native".into(),
         model: "m".into(),
         workload: "w".into(),
-        repeat: None,
-        block: None,
-        position: None,
-        launch: None,
-        together: None,
-        started: None,
-        ended: None,
-        measured: None,
-        settings: Default::default(),
-        cell: String::new(),
         status: Status::Done,
-        readings: Vec::new(),
-        series: Vec::new(),
-        extras: Vec::new(),
         telemetry: samples,
-        course: Course::default(),
-        setup: Setup::default(),
         source: Source { path: "r.json".into(), format: "run".into(), sha256: String::new(), joined: None },
         files: vec![Source {
             path: "r_gpu.csv".into(),
@@ -34,6 +19,7 @@ fn run(samples: Vec<Sample>) -> Run {
             sha256: String::new(),
             joined: None,
         }],
+        ..Run::default()
     }
 }
 

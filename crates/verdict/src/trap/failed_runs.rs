@@ -37,8 +37,8 @@ impl Trap for FailedRuns {
          A run that crashed, timed out or was stopped may still leave a figure. That figure covers whatever the run managed to \
          do. An environment in which runs fail is also not equal to one in which they do not.\n\n\
          The check fires when a run's exit status is not 0. It also fires when a status is missing though other runs from the \
-         same kind of file record theirs. A failed run whose figures enter the means makes its cell invalid. One that left no \
-         figure is a warning. Where no run records an exit status, nothing can be said.\n\n\
+         same kind of file record theirs. Figures of a failed run enter no mean. Its cell is invalid all the same. A run that left \
+         no figure is a warning. Where no run records an exit status, nothing can be said.\n\n\
          Archive failed runs as failed runs, with their logs. A file that lists only successes hides them."
             .to_owned()
     }

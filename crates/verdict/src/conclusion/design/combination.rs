@@ -12,7 +12,7 @@ use crate::number::{capital, fixed};
 use crate::report::Sentence;
 use crate::strata::rank::{Measure, Ranked, ranked};
 use crate::strata::{Key, Stratum};
-use sparkbench_model::{Factor, Setting, Taken, within};
+use sparkbench_model::{Factor, Setting, SettingKind, Taken, within};
 use sparkbench_stats::mean;
 
 /// What nobody chooses to be faster: other work, other machines, other clients, and where files lie.
@@ -40,7 +40,18 @@ pub(super) fn sentences<'a>(
     if others.is_empty() || !is_choice(&asked.factor) {
         return None;
     }
-    let is_other = |factor: &Factor| others.contains(&factor.name.as_str());
+    // What follows from these is no other work: the number of GPUs beside the names of them.
+    let follows = |factor: &Factor| {
+        let mut seen = BTreeMap::new();
+        factor.kind == SettingKind::Treatment
+            && is_choice(&factor.name)
+            && strata.iter().all(|stratum| {
+                let own = stratum.level(&factor.name);
+                let chosen: Vec<Option<String>> = others.iter().map(|name| stratum.level(name)).collect();
+                *seen.entry(chosen).or_insert_with(|| own.clone()) == own
+            })
+    };
+    let is_other = |factor: &Factor| others.contains(&factor.name.as_str()) || follows(factor);
     let mut works: BTreeMap<Key<'a>, Vec<&Stratum<'_, 'a>>> = BTreeMap::new();
     for stratum in strata {
         works.entry(stratum.key_without(case.campaign, is_other)).or_default().push(stratum);
@@ -48,7 +59,7 @@ pub(super) fn sentences<'a>(
     let most = works.values().map(Vec::len).max().filter(|most| *most > 1)?;
     let work = works.into_values().find(|work| work.len() == most)?;
     let first = *work.first()?;
-    let measure = measure_of(first).filter(Measure::is_speed)?;
+    let measure = work.iter().find_map(|stratum| measure_of(stratum)).filter(Measure::is_speed)?;
     let names: Vec<&str> = std::iter::once(asked.factor.as_str()).chain(others).collect();
     let found: Vec<Combination<'a>> = work
         .iter()
@@ -78,16 +89,18 @@ pub(super) fn sentences<'a>(
         surroundings(case.campaign, first, None),
         words::runs(&arms)
     );
-    let mut effects: Vec<(&str, f64)> =
-        varying.iter().filter_map(|at| Some((*names.get(*at)?, effect(&found, *at)?))).collect();
-    effects.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let mut effects: Vec<(&str, Effect<'_>)> =
+        varying.iter().filter_map(|at| Some((*names.get(*at)?, effect(&found, *at, &measure)?))).collect();
+    effects.sort_by(|a, b| b.1.ratio.total_cmp(&a.1.ratio));
     let ((top, most), (next, less)) = (effects.first()?, effects.get(1)?);
     let matters = format!(
-        "{} matters most: its best level is {} times as fast as its worst on average, against {} for {}.",
+        "{} matters most: {} is {} times as fast as {} on average. For {} the same ratio is {}.",
         capital(&Setting::label_of(top)),
-        fixed(*most, 2),
-        fixed(*less, 2),
-        Setting::label_of(next)
+        words::spelled(most.best, top),
+        fixed(most.ratio, 2),
+        words::spelled(most.worst, top),
+        Setting::label_of(next),
+        fixed(less.ratio, 2)
     );
     let plain = |text: String| Sentence { text, caveats: Vec::new(), because: Vec::new() };
     Some([plain(text), plain(matters)])
@@ -97,18 +110,30 @@ fn levels<'f>(found: &'f [Combination<'_>], at: usize) -> BTreeSet<&'f String> {
     found.iter().filter_map(|one| one.levels.get(at)).collect()
 }
 
-/// How far apart the levels of one factor are where all others are the same: the geometric mean of best over worst.
-fn effect(found: &[Combination<'_>], at: usize) -> Option<f64> {
-    let mut groups: BTreeMap<Vec<&String>, Vec<f64>> = BTreeMap::new();
-    for one in found {
-        let rest = one.levels.iter().enumerate().filter(|(place, _)| *place != at).map(|(_, level)| level).collect();
-        groups.entry(rest).or_default().push(one.arm.figure.mean.ln());
-    }
-    let ends = |values: &Vec<f64>| {
-        let (low, high) =
-            values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
-        (values.len() > 1).then_some(high - low)
+/// The levels of one factor that are farthest apart.
+struct Effect<'f> {
+    best: &'f str,
+    worst: &'f str,
+    /// Geometric mean of best over worst, where all other factors are the same.
+    ratio: f64,
+}
+
+/// How far apart the levels of one factor are: over all pairs of levels, the two that differ most.
+fn effect<'f>(found: &'f [Combination<'_>], at: usize, measure: &Measure) -> Option<Effect<'f>> {
+    let level = |one: &'f Combination<'_>| one.levels.get(at).map(String::as_str);
+    let rest = |one: &Combination<'_>| -> Vec<String> {
+        one.levels.iter().enumerate().filter(|(place, _)| *place != at).map(|(_, level)| level.clone()).collect()
     };
-    let apart: Vec<f64> = groups.values().filter_map(ends).collect();
-    (!apart.is_empty()).then(|| mean(&apart).exp())
+    let mut pairs: BTreeMap<(&'f str, &'f str), Vec<f64>> = BTreeMap::new();
+    for (a, b) in found.iter().flat_map(|a| found.iter().map(move |b| (a, b))).filter(|(a, b)| rest(a) == rest(b)) {
+        if let (Some(one), Some(other)) = (level(a), level(b))
+            && one != other
+        {
+            let (own, beside) = (a.arm.figure.mean, b.arm.figure.mean);
+            let apart = (own / beside).ln().abs();
+            pairs.entry((one, other)).or_default().push(if measure.is_better(own, beside) { apart } else { -apart });
+        }
+    }
+    let means = pairs.into_iter().map(|((best, worst), logs)| Effect { best, worst, ratio: mean(&logs).exp() });
+    means.reduce(|most, one| if one.ratio > most.ratio { one } else { most })
 }

@@ -3,19 +3,20 @@
 //! In:  strata.  Out: [`DesignAnswer`].
 //! Not here: arms beside each other (see `treatment`).
 
-use super::DesignAnswer;
 use super::words::{figure, place, surroundings};
+use super::{DesignAnswer, SINGLE};
 use crate::Settings;
 use crate::case::Case;
+use crate::distinct::distinct;
 use crate::number::{capital, fixed};
 use crate::report::{Estimate, Sentence};
-use crate::strata::rank::{Measure, PREFILL, figure as mean_of};
+use crate::strata::rank::{Measure, figure as mean_of};
 use crate::strata::{LENGTHS, LOADS, Part, Series, Stratum, series};
-use sparkbench_model::{Direction, within};
+use sparkbench_model::{AskedFactor, Direction, Taken, within};
 
 /// How fast a prompt is read, and how fast an answer is written.
 const FIGURES: [&[&str]; 2] =
-    [&[PREFILL, "ttft_ms"], &["decode_tok_s", "tpot_ms", "output_throughput_tok_s", "e2e_latency_ms"]];
+    [&["prefill_tok_s", "ttft_ms"], &["decode_tok_s", "tpot_ms", "output_throughput_tok_s", "e2e_latency_ms"]];
 
 /// A figure at both ends. The far one is absent where nothing varies.
 struct Seen {
@@ -24,8 +25,32 @@ struct Seen {
     far: Option<(String, Estimate)>,
 }
 
-/// Absent where neither is measured alone nor any length varies, and where how much is asked for at once varies too.
-pub(super) fn answer(case: &Case<'_>, all: &[Stratum<'_, '_>], settings: &Settings) -> Option<DesignAnswer> {
+/// Models of which each is told how it grows. More are ranked.
+const MOST_MODELS: usize = 3;
+/// Fewest lengths that show how something grows.
+const LEAST_LENGTHS: usize = 3;
+
+/// How the rates of each model go with the length, where nobody asked which model is faster and a length was varied on purpose.
+pub(super) fn of_each_model(case: &Case<'_>, all: &[Stratum<'_, '_>], settings: &Settings) -> Option<DesignAnswer> {
+    let is_default = |asked: &&AskedFactor| asked.factor == "model" && asked.taken == Taken::Default;
+    case.campaign.asked.as_ref().filter(is_default)?;
+    let models = distinct(all.iter().flat_map(|stratum| stratum.cells.iter().map(|cell| cell.environment)));
+    let whole: Vec<&Stratum<'_, '_>> = all.iter().filter(|stratum| stratum.cells.len() == models.len()).collect();
+    let lengths = series(case.campaign, &whole, LENGTHS)?;
+    if models.len() > MOST_MODELS || lengths.points.len() < LEAST_LENGTHS {
+        return None;
+    }
+    let of_model = |model: &str| {
+        let strata: Vec<Stratum<'_, '_>> = whole.iter().map(|stratum| stratum.kept(|arm| arm == model)).collect();
+        answer(case, &strata, settings, &format!("of {model} "))
+    };
+    let answers: Option<Vec<DesignAnswer>> = models.into_iter().map(of_model).collect();
+    let lead = answers?.into_iter().flat_map(|answer| answer.lead).collect();
+    Some(DesignAnswer { lead, further: Vec::new() })
+}
+
+/// Absent where neither is measured alone nor any length varies, and where how much is asked for at once varies too. `of` begins the sentence.
+pub(super) fn answer(case: &Case<'_>, all: &[Stratum<'_, '_>], settings: &Settings, of: &str) -> Option<DesignAnswer> {
     let strata: Vec<&Stratum<'_, '_>> = all.iter().collect();
     let has_parts = strata.iter().any(|stratum| stratum.part() != Part::Both);
     if !has_parts
@@ -47,8 +72,8 @@ pub(super) fn answer(case: &Case<'_>, all: &[Stratum<'_, '_>], settings: &Settin
         })
         .collect();
     let single = seen.iter().all(|seen| seen.near.1.n == 1);
-    let caveats = if single { vec!["single runs".to_owned()] } else { Vec::new() };
-    let text = said(&seen)?;
+    let caveats = if single { vec![SINGLE.to_owned()] } else { Vec::new() };
+    let text = capital(&format!("{of}{}", said(&seen)?));
     Some(DesignAnswer { lead: vec![Sentence { text, caveats, because: Vec::new() }], further: Vec::new() })
 }
 
@@ -72,7 +97,8 @@ fn see(
     Some(Seen { near: end(found.first()?)?, far: found.last().and_then(end), measure })
 }
 
-/// "Prefill rate is 1210 tok/s at a depth of 0 and 402 at a depth of 32768. Decode rate ..." Both in one sentence where the ends are the same.
+/// "The prefill rate falls from 1210 tok/s at a depth of 0 to 402 tok/s at a depth of 32768, and ..." Two sentences for both where the ends are
+/// the same.
 fn said(seen: &[Seen]) -> Option<String> {
     let value = |seen: &Seen, of: &Estimate| format!("{} {}", figure(of.mean), seen.measure.unit);
     let label = |seen: &Seen| within(&seen.measure.label);
@@ -82,13 +108,13 @@ fn said(seen: &[Seen]) -> Option<String> {
         && far_a.0 == far_b.0
     {
         return Some(format!(
-            "{} the {} is {} and the {} {}, {} {} and {}.",
-            capital(&a.near.0),
+            "{} the {} is {} and the {} {}. {} they are {} and {}.",
+            a.near.0,
             label(a),
             value(a, &a.near.1),
             label(b),
             value(b, &b.near.1),
-            far_a.0,
+            capital(&far_a.0),
             value(a, &far_a.1),
             value(b, &far_b.1)
         ));
@@ -113,5 +139,5 @@ fn said(seen: &[Seen]) -> Option<String> {
             }
         })
         .collect();
-    (!each.is_empty()).then(|| format!("{}.", capital(&each.join(", and "))))
+    (!each.is_empty()).then(|| format!("{}.", each.join(", and ")))
 }

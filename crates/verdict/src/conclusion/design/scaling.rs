@@ -3,8 +3,8 @@
 //! In:  strata that differ in a load.  Out: [`DesignAnswer`].
 //! Not here: sweeps beside each other (see `across::sweep`).
 
-use super::DesignAnswer;
 use super::words::{figure, load, place, surroundings};
+use super::{DesignAnswer, SINGLE};
 use crate::Settings;
 use crate::case::{Case, Cell};
 use crate::report::{Estimate, Sentence};
@@ -43,7 +43,7 @@ pub(super) fn answer(case: &Case<'_>, all: &[Stratum<'_, '_>], settings: &Settin
     };
     let single = points.iter().all(|point| point.throughput.n == 1);
     let mut caveats: Vec<String> = Vec::new();
-    caveats.extend(single.then(|| "one run for each load".to_owned()));
+    caveats.extend(single.then(|| SINGLE.to_owned()));
     if found.of > 1 {
         caveats.push(format!("the same load was varied for {} kinds of work. This is the longest", found.of));
     }

@@ -4,25 +4,33 @@
 //! Not here: verdicts on repeats (see `conclusion::answer`), words (see `words`).
 
 use super::super::headline::tells;
-use super::DesignAnswer;
 use super::combination;
 use super::words::{self, place, ranking, surroundings};
+use super::{DesignAnswer, SINGLE};
 use crate::Settings;
 use crate::case::Case;
 use crate::distinct::distinct;
 use crate::number::{count, fixed, list, significant};
 use crate::report::{Comparison, Estimate, RankedArm, Ranking, Sentence, VerdictKind};
 use crate::strata;
-use crate::strata::rank::{Measure, PREFILL, Ranked, overall, ranked};
+use crate::strata::rank::{Measure, Ranked, overall, ranked};
 use crate::strata::{LENGTHS, LOADS};
 use crate::strata::{Part, Series, Stratum, counted, series};
 use sparkbench_model::{Campaign, Direction};
 
 /// What one user feels, in this order as far as it is measured.
-const OF_ONE: [&str; 6] =
-    ["decode_tok_s", "output_throughput_tok_s", "tpot_ms", "request_throughput_req_s", "e2e_latency_ms", "ttft_ms"];
+const OF_ONE: [&str; 8] = [
+    "decode_tok_s",
+    "output_throughput_tok_s",
+    "tpot_ms",
+    "request_throughput_req_s",
+    "e2e_latency_ms",
+    "ttft_ms",
+    "decode_tok_s_p50",
+    "ttft_ms_p50",
+];
 /// What a server gives to all of them.
-const OF_ALL: [&str; 7] = [
+const OF_ALL: [&str; 8] = [
     "output_throughput_tok_s",
     "total_throughput_tok_s",
     "request_throughput_req_s",
@@ -30,9 +38,10 @@ const OF_ALL: [&str; 7] = [
     "tpot_ms",
     "e2e_latency_ms",
     "ttft_ms",
+    "ttft_ms_p50",
 ];
 /// How fast a prompt is read.
-const OF_PROMPT: [&str; 2] = [PREFILL, "ttft_ms"];
+const OF_PROMPT: [&str; 3] = ["prefill_tok_s", "ttft_ms", "ttft_ms_p50"];
 /// Where nothing of these is measured.
 const OF_MEMORY: [&str; 4] = ["kv_cache_gib", "kv_cache_tokens", "peak_memory_gib", "model_load_s"];
 
@@ -80,7 +89,7 @@ pub(super) fn answer<'a>(
         asked.held(stratum, names).filter(|held| !held.has_repeats()).map(|held| held.measure)
     };
     // Output is what people ask for first.
-    let written: Vec<&Stratum<'_, 'a>> = strata.iter().filter(|s| s.part() != Part::Prefill).copied().collect();
+    let written: Vec<&Stratum<'_, 'a>> = judged.iter().filter(|s| s.part() != Part::Prefill).collect();
     let combined = combination::sentences(case, &written, measure, settings);
     let mut said = DesignAnswer {
         lead: lead.iter().map(|held| asked.sentence(held)).collect(),
@@ -93,8 +102,7 @@ pub(super) fn answer<'a>(
         said.further.extend(overall)
     }
     if let Some(combined) = combined {
-        let own = std::mem::replace(&mut said.lead, combined.into());
-        said.further.splice(0..0, own);
+        said = DesignAnswer { lead: combined.into(), further: Vec::new() }.before(said);
     }
     if let (Some(first), Some(behind)) = (said.lead.first_mut(), asked.behind(all)) {
         first.caveats.push(behind);
@@ -144,8 +152,7 @@ impl<'a> Asked<'_, 'a> {
                 .peekable();
             arm == Campaign::UNLABELLED || (own.peek().is_some() && !own.any(|c| tells(c)))
         };
-        let cells = stratum.cells.iter().filter(|cell| !is_barred(cell.environment)).copied().collect();
-        Stratum { model: stratum.model, workload: stratum.workload, cells }
+        stratum.kept(|arm| !is_barred(arm))
     }
 
     /// The first of these measures that most arms of a stratum have.
@@ -171,7 +178,10 @@ impl<'a> Asked<'_, 'a> {
 
     /// The stratum with the least levels of everything.
     fn least<'s, 'c>(&self, strata: &[&'s Stratum<'c, 'a>]) -> Option<&'s Stratum<'c, 'a>> {
-        strata.iter().min_by_key(|stratum| (stratum.key(self.case.campaign, None), stratum.workload)).copied()
+        // What fills the context counts most, and who says nothing of it starts from an empty one.
+        let depth = |stratum: &Stratum<'_, '_>| stratum.number("depth").unwrap_or(0.0);
+        let key = |stratum: &Stratum<'c, 'a>| (stratum.key(self.case.campaign, None), stratum.workload);
+        strata.iter().min_by(|a, b| depth(a).total_cmp(&depth(b)).then_with(|| key(a).cmp(&key(b)))).copied()
     }
 
     /// Prefill and decode, each at the least depth, and then at the greatest.
@@ -185,12 +195,12 @@ impl<'a> Asked<'_, 'a> {
                 Some(depths) => [depths.first(), depths.last()],
                 None => [self.least(&own).map(|stratum| (0.0, stratum)), None],
             };
-            for ((end, into), is_far) in ends.into_iter().zip([&mut lead, &mut further]).zip([false, true]) {
+            let around = [surroundings, words::work];
+            for ((end, into), around) in ends.into_iter().zip([&mut lead, &mut further]).zip(around) {
                 let Some((depth, stratum)) = end else { continue };
                 let Some(held) = self.held(stratum, names) else { continue };
                 let place = depths.as_ref().map_or_else(String::new, |_| place("depth", depth));
-                let others = surroundings(self.case.campaign, stratum, Some("depth"));
-                let at = if is_far { String::new() } else { others };
+                let at = around(self.case.campaign, stratum, Some("depth"));
                 into.push(Held { place, at, ..held });
             }
         }
@@ -215,8 +225,8 @@ impl<'a> Asked<'_, 'a> {
         for (end, names) in ends {
             let Some((level, stratum)) = end else { continue };
             let Some(held) = self.held(stratum, names) else { continue };
-            let others =
-                if lead.is_empty() { surroundings(campaign, stratum, Some(found.axis)) } else { String::new() };
+            let around = if lead.is_empty() { surroundings } else { words::work };
+            let others = around(campaign, stratum, Some(found.axis));
             lead.push(Held { place: format!("{}{others}", place(found.axis, level)), ..held });
         }
         if let [low, high] = lead.as_mut_slice()
@@ -225,7 +235,11 @@ impl<'a> Asked<'_, 'a> {
             && let Some((level, _)) = found.last()
         {
             high.at = format!(" {}", place(found.axis, level));
-            high.place = format!("from {} on", words::load(found.axis, from));
+            high.place = format!(
+                "from {} on{}",
+                words::load(found.axis, from),
+                words::work(campaign, high.stratum, Some(found.axis))
+            );
         }
         let prompt = [found.first(), found.last()].into_iter().flatten().filter_map(|(level, stratum)| {
             let held = self.held(stratum, &OF_PROMPT).filter(|held| OF_PROMPT.contains(&held.measure.name.as_str()))?;
@@ -253,17 +267,20 @@ impl<'a> Asked<'_, 'a> {
             return true;
         }
         let Some((best, others)) = held.arms.split_first() else { return false };
+        // Where nothing was compared there is no verdict that a ranking could contradict.
+        if self.about(held).next().is_none() {
+            return true;
+        }
         let is_pair = |c: &Comparison, arm: &str| {
             [(best.arm, arm), (arm, best.arm)].contains(&(c.baseline.as_str(), c.candidate.as_str()))
         };
         let is_shown = |arm: &str| {
-            self.comparisons.iter().any(|c| {
-                let same = c.model == held.stratum.model && c.workload == held.stratum.workload;
+            self.about(held).any(|c| {
                 let apart = !matches!(
                     c.verdict.kind,
                     VerdictKind::Equivalent | VerdictKind::Inconclusive | VerdictKind::NotComparable
                 );
-                same && c.metric == held.measure.name && is_pair(c, arm) && apart
+                is_pair(c, arm) && apart
             })
         };
         others.len() > 1 && self.case.campaign.baseline.is_none() && others.iter().all(|arm| is_shown(arm.arm))
@@ -300,7 +317,9 @@ impl<'a> Asked<'_, 'a> {
     fn caveats(&self, held: &Held<'_, '_, 'a>) -> Vec<String> {
         let mut said = Vec::new();
         if !held.has_repeats() {
-            said.push("single runs: they do not show how much runs differ by themselves".to_owned());
+            said.push(SINGLE.to_owned());
+        } else if self.about(held).next().is_none() {
+            said.push("means of repeats that were not compared".to_owned());
         }
         let ends: Vec<String> = held
             .arms
@@ -317,12 +336,16 @@ impl<'a> Asked<'_, 'a> {
         said
     }
 
-    /// The comparisons of the same arms and figure.
-    fn rests_on(&self, held: &Held<'_, '_, 'a>) -> Vec<String> {
-        let own = self.comparisons.iter().filter(|c| {
+    /// The comparisons of the same stratum and figure.
+    fn about<'s>(&'s self, held: &'s Held<'_, '_, 'a>) -> impl Iterator<Item = &'s Comparison> {
+        self.comparisons.iter().copied().filter(|c| {
             c.model == held.stratum.model && c.workload == held.stratum.workload && c.metric == held.measure.name
-        });
-        let mut ids: Vec<String> = own.map(|c| c.ident()).collect();
+        })
+    }
+
+    /// Their ids.
+    fn rests_on(&self, held: &Held<'_, '_, 'a>) -> Vec<String> {
+        let mut ids: Vec<String> = self.about(held).map(|c| c.ident()).collect();
         ids.dedup();
         ids
     }
@@ -341,12 +364,12 @@ impl<'a> Asked<'_, 'a> {
         let others = found.arms.iter().skip(1).take(MOST);
         let each: Vec<String> = others.map(|(arm, ratio)| format!("{} {}", name(arm), fixed(*ratio, 2))).collect();
         let label = sparkbench_model::within(&first.measure.label);
+        let shared = if found.strata == 2 { "both".to_owned() } else { format!("all {}", found.strata) };
+        let best_in = if found.best_in == found.strata { "each".to_owned() } else { found.best_in.to_string() };
         Some(Sentence {
             text: format!(
-                "Over all {} workloads that they share, {} has the best {label} in {}. Beside it, on average: {} times.",
-                found.strata,
+                "Over {shared} workloads that they share, {} has the best {label} in {best_in}. Beside it, on average: {} times.",
                 name(best),
-                found.best_in,
                 list(&each)
             ),
             caveats: vec!["geometric means of ratios".to_owned()],

@@ -72,12 +72,7 @@ pub(super) fn surroundings(campaign: &Campaign, stratum: &Stratum<'_, '_>, axis:
     if has_model && varies("model") {
         said.push_str(&format!(" of {}", stratum.model));
     }
-    let tokens = |setting: &str| stratum.number(setting).and_then(crate::measured::tokens);
-    if (varies("isl") || varies("osl"))
-        && let Some(lengths) = lengths(tokens("isl"), tokens("osl"))
-    {
-        said.push_str(&format!(" with {lengths}"));
-    }
+    said.push_str(&work(campaign, stratum, axis));
     for setting in ["depth", "turns", "concurrency", "request_rate"] {
         if let (true, Some(level)) = (varies(setting), stratum.number(setting)) {
             said.push_str(&format!(" {}", place(setting, level)));
@@ -88,6 +83,16 @@ pub(super) fn surroundings(campaign: &Campaign, stratum: &Stratum<'_, '_>, axis:
         said.push_str(&stratum.level("workload").map_or_else(String::new, |level| format!(" in {level}")));
     }
     said
+}
+
+/// The lengths where they vary elsewhere in the campaign: " with 1024 tokens in and 128 out".
+pub(super) fn work(campaign: &Campaign, stratum: &Stratum<'_, '_>, axis: Option<&str>) -> String {
+    let varies = |setting: &str| {
+        axis != Some(setting) && crate::strata::of_strata(campaign).any(|factor| crate::strata::names(factor, setting))
+    };
+    let tokens = |setting: &str| stratum.number(setting).and_then(crate::measured::tokens);
+    let said = lengths(tokens("isl"), tokens("osl")).filter(|_| varies("isl") || varies("osl"));
+    said.map_or_else(String::new, |lengths| format!(" with {lengths}"))
 }
 
 /// The number of runs behind some figures. Each alone: ", in one run each".
@@ -168,7 +173,7 @@ pub(super) fn ranking(campaign: &Campaign, measure: &Measure, arms: &[Ranked<'_>
                 let more = count(others.len() - shown, "other");
                 each.push(format!("{more} down to {} ({} times)", figure(last.figure.mean), ratio(last.ratio)));
             }
-            format!("{} {end}{runs}: {first}, then {}", name(best), list(&each))
+            format!("{} {end}{runs}: {first}. Then come {}", name(best), list(&each))
         }
     };
     if place.is_empty() { format!("{body}.") } else { format!("{} {body}.", capital(place)) }
