@@ -129,10 +129,10 @@ fn measured_metrics(case: &Case<'_>, a: &Cell<'_>, b: &Cell<'_>) -> Vec<Metric> 
 /// The figures of an arm, in order of time. Several runs of one launch of the engine are one figure, unless all are of one.
 pub(super) fn units(cell: &Cell<'_>, metric: &str) -> Vec<Unit> {
     let values = cell.values(metric);
-    let launches = distinct(values.iter().filter_map(|(run, _)| run.launch.as_deref()));
+    let launches = distinct(values.iter().filter_map(|(run, _)| run.launch));
     let is_known = values.iter().all(|(run, _)| run.launch.is_some());
-    let launch = |run: &Run| run.launch.as_deref().filter(|_| is_known && launches.len() > 1).map(str::to_owned);
-    let mut units: Vec<(Option<String>, Unit, f64)> = Vec::new();
+    let launch = |run: &Run| run.launch.filter(|_| is_known && launches.len() > 1);
+    let mut units: Vec<(Option<u32>, Unit, f64)> = Vec::new();
     for (run, value) in values {
         let own = launch(run);
         match units.iter_mut().find(|(known, ..)| own.is_some() && *known == own) {
