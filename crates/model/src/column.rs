@@ -288,6 +288,12 @@ const ENTRIES: &[Entry] = &[
     Entry(&["interaction.f"], Number, "", "F of arm by load: whether the difference depends on the load"),
     Entry(&["interaction.df1", "interaction.df2"], Number, "", "degrees of freedom of that F"),
     Entry(&["interaction.p"], Number, "", "p of that F"),
+    Entry(
+        &["interaction.range_pct.low", "interaction.range_pct.high"],
+        Number,
+        "%",
+        "overhead of the load that has the least, and of the one that has the most",
+    ),
     Entry(&["interaction.departs_most"], Text, "", "the load whose difference departs most from the mean of the others"),
     Entry(&["sequential.look"], Integer, "", "look of the design that counts, from 1"),
     Entry(&["sequential.n"], Integer, "blocks", "whole blocks at that look"),

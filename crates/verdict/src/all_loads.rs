@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use sparkbench_model::{Instant, Metric, Run};
 use sparkbench_stats::overhead::on_scale;
-use sparkbench_stats::{self as stats, Direction, blocks};
+use sparkbench_stats::{self as stats, Direction, blocks, overhead};
 
 use super::case::Case;
 use super::compare::{self, Pair};
@@ -19,7 +19,7 @@ use super::distinct::distinct;
 use super::grammar::Incomparability;
 use super::memory::Round;
 use super::method::{Design, Layout, Unit};
-use super::report::{Comparison, Group, InteractionReport, Scope};
+use super::report::{Comparison, Group, InteractionReport, Interval, Scope};
 use super::{CellValues, order, pairing};
 
 /// Fewest loads of which a mean says more than each of them.
@@ -127,7 +127,7 @@ fn one(case: &Case<'_>, question: &Question<'_>, round: &Round<'_>) -> Option<(C
     row.scope = Scope::AllLoads;
     row.counted_with = counted_with.map(str::to_owned);
     row.loads = loads.iter().map(|(model, workload)| load_name(model, workload, models.len() > 1)).collect();
-    row.interaction = interaction(&layout, &a, &b, &row.loads);
+    row.interaction = interaction(&layout, &a, &b, &row.loads, direction);
     row.pairs = pairs.map(|rows| order::about_pairs(rows, round.settings.confidence));
     Some((row, groups))
 }
@@ -212,6 +212,7 @@ fn interaction(
     a: &[Launch<'_>],
     b: &[Launch<'_>],
     loads: &[String],
+    direction: Direction,
 ) -> Option<InteractionReport> {
     if layout.design != Design::InBlocks {
         return None;
@@ -228,12 +229,17 @@ fn interaction(
         })
         .collect();
     let found = blocks::interaction(&differences)?;
+    let of_load = |load: usize| stats::mean(&differences.iter().filter_map(|row| row.get(load)).copied().collect::<Vec<_>>());
+    let each: Vec<f64> = (0..loads.len()).map(|load| overhead::from_scale(of_load(load), direction)).collect();
+    let ends = each.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(*x), high.max(*x)));
+    let per_cent = direction != Direction::DifferenceOnly && ends.0.is_finite() && ends.1.is_finite();
     Some(InteractionReport {
         f: found.f,
         df1: found.df1,
         df2: found.df2,
         p: found.p,
         departs_most: loads.get(found.departs_most)?.clone(),
+        range_pct: per_cent.then(|| Interval::new(ends.0, ends.1)),
     })
 }
 

@@ -18,9 +18,12 @@ use super::compare;
 use super::distinct::distinct;
 use super::number::{capital, count, list, significant};
 use super::pool;
-use super::report::{Comparison, Group, HypothesisReport, PublishedCheck, Sentence, Severity, TrapReport, TrapStatus};
+use super::report::{Comparison, Comparisons, Group, HypothesisReport, PublishedCheck, Sentence, Severity, TrapReport, TrapStatus};
 use super::trap;
 use sparkbench_model::{Metric, within};
+
+/// Level of the test of arm by load below which the loads are said to differ.
+const LOADS_DIFFER: f64 = 0.05;
 
 /// Flagged values that one sentence names. The pages show all of them.
 const MOST_FLAGGED: usize = 4;
@@ -42,7 +45,7 @@ pub(crate) struct Conclusions {
 pub(crate) fn conclude(
     case: &Case<'_>,
     groups: &[Group],
-    comparisons: &[Comparison],
+    comparisons: &Comparisons,
     pooled: &[Comparison],
     traps: &[TrapReport],
     derived: &[Derived],
@@ -53,6 +56,7 @@ pub(crate) fn conclude(
     let unjudged = comparable(&own);
     let some_unjudged = unjudged.is_some();
     said.headline.extend(unjudged);
+    said.headline.extend(comparisons.all_loads.iter().filter(|c| c.is_answer).map(over_all_loads));
     let mut open: Vec<(Vec<&Comparison>, Sentence)> = Vec::new();
     for question in questions(&own) {
         for metric in &case.primary {
@@ -107,6 +111,18 @@ pub(crate) fn conclude(
     }
     said.unsupported.extend(undermined(traps));
     said
+}
+
+/// "Output throughput over all 6 loads: docker is 0.98 times as fast as native (0.97 to 0.99). The loads differ: serve-c16 departs most."
+fn over_all_loads(c: &Comparison) -> Sentence {
+    let differs = c.interaction.as_ref().filter(|found| found.p < LOADS_DIFFER);
+    let differs =
+        differs.map_or_else(String::new, |found| format!(" The loads differ: {} departs most.", found.departs_most));
+    Sentence {
+        text: format!("{}: {}.{differs}", answer::about(c), c.verdict.said),
+        caveats: c.verdict.caveats.clone(),
+        because: vec![c.ident()],
+    }
 }
 
 /// Makes one sentence of those about one metric that leave everything open, for every candidate against one baseline.

@@ -10,7 +10,7 @@ use super::agreement;
 use super::alone::{self, Alone};
 use super::altered::{self, AlteredFiles};
 use super::badge;
-use super::campaign::cell;
+use super::campaign::{ALL_LOADS, cell};
 use super::comparison::RowView;
 use super::draft::{AcrossRows, Draft, DrawnPage, PageKind, Rows, template_fault};
 use super::figure::{self, FigureView};
@@ -225,7 +225,7 @@ fn card(site: &Site<'_>, campaign: &CampaignReport) -> Card {
         // Two campaigns may share the title of their chart. The box around its numbers needs a name of its own.
         forest: (!site.analysis.is_about_clients(campaign))
             .then(|| {
-                let shown = first_metric(campaign, &shown);
+                let shown = with_all_loads(site, campaign, first_metric(campaign, &shown));
                 let title = forest_title(campaign, shown.first().map(|(_, c)| within(&c.label)).as_deref());
                 figure::forest(&format!("{id}-forest"), &title, campaign, &shown, "")
             })
@@ -251,6 +251,17 @@ pub(super) fn eyebrow(site: &Site<'_>, campaign: &CampaignReport) -> String {
         parts.push(format!("{} failed", campaign.failed));
     }
     parts.join(" · ")
+}
+
+/// Comparisons of loads with the answers of the same metrics before them.
+pub(super) fn with_all_loads<'a>(
+    site: &Site<'a>,
+    campaign: &CampaignReport,
+    shown: Vec<(&'a str, &'a Comparison)>,
+) -> Vec<(&'a str, &'a Comparison)> {
+    let answers = site.all_loads(&campaign.name).into_iter();
+    let of_shown = answers.filter(|c| shown.iter().any(|(_, other)| other.metric == c.metric));
+    of_shown.map(|c| (ALL_LOADS, c)).chain(shown.iter().copied()).collect()
 }
 
 /// What the chart of the front page shows: the first of the primary metrics, or the first that has a chart at all. The page of the campaign

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::address::Addresses;
+use super::campaign::{ALL_LOADS, place};
 use super::extras::Extras;
 use super::figure::FigureView;
 use super::file::{Download, HashedPage};
@@ -211,6 +212,11 @@ impl<'a> Site<'a> {
         pairs.filter(|(_, c)| c.campaign == campaign).collect()
     }
 
+    /// Answers of a campaign over all its loads.
+    pub fn all_loads(&self, campaign: &str) -> Vec<&'a Comparison> {
+        self.analysis.comparisons.all_loads.iter().filter(|c| c.campaign == campaign).collect()
+    }
+
     /// Runs of a campaign in order of time.
     pub fn runs(&self, campaign: &str) -> Vec<&'a RunReport> {
         self.analysis.runs.iter().filter(|r| r.campaign == campaign).collect()
@@ -321,6 +327,14 @@ impl<'a> Site<'a> {
             return Link { href: Some(href), text: "agreement of clients".into() };
         }
         let key: Vec<&str> = id.split('|').collect();
+        if let [model, "", metric, ..] = key[..] {
+            let found = self.all_loads(campaign).into_iter().find(|c| c.model == model && c.metric == metric);
+            if let Some(c) = found {
+                let anchor = anchor_of(&[ALL_LOADS, &c.model, &c.workload, &c.metric, &c.candidate]);
+                let text = format!("{}, {}", place(c), within(&c.label));
+                return Link { href: Some(format!("{root}c/{campaign}/index.html#{anchor}")), text };
+            }
+        }
         if let [model, workload, metric, ..] = key[..] {
             let found = self
                 .comparisons(campaign)

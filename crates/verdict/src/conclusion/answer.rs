@@ -6,8 +6,9 @@
 use super::headline::{capital_unless_name, change, comparable, mislabelled, tells};
 use super::seen;
 use crate::grammar::said::is_time;
-use crate::number::{count, fixed, significant};
-use crate::report::{Analysis, CampaignReport, Comparison, VerdictKind};
+use crate::distinct::distinct;
+use crate::number::{capital, count, fixed, list, range, significant};
+use crate::report::{Analysis, CampaignReport, Comparison, Scope, VerdictKind};
 use sparkbench_model::{Direction, within};
 
 /// Candidates that the sentence names. More are counted.
@@ -39,7 +40,11 @@ fn answer(analysis: &Analysis, campaign: &CampaignReport) -> Option<String> {
             let parts: Vec<String> = labels().into_iter().chain(campaign.answer.clone()).collect();
             (!parts.is_empty()).then(|| parts.join(" "))
         })
-        .or_else(|| of_comparisons(&own, campaign))
+        .or_else(|| {
+            let answers: Vec<&Comparison> = analysis.comparisons.answers(&campaign.name).collect();
+            let answers = if answers.is_empty() { &own } else { &answers };
+            of_comparisons(answers, &own, campaign)
+        })
         .or_else(first)
 }
 
@@ -78,63 +83,73 @@ fn of_the_only_model(analysis: &Analysis, own: &[&Comparison], campaign: &Campai
     Some(format!("Only {model} ran under its own name: {found}."))
 }
 
-/// The answer of the primary comparisons. Nothing where they have several baselines, or where each is of single runs.
-fn of_comparisons(own: &[&Comparison], campaign: &CampaignReport) -> Option<String> {
+/// The answer of the rows that answer the question: those of all loads, else of the only one. Nothing where they have several baselines, or
+/// where each is of single runs.
+fn of_comparisons(answers: &[&Comparison], loads: &[&Comparison], campaign: &CampaignReport) -> Option<String> {
     let told: Vec<&Comparison> =
-        own.iter().filter(|c| c.primary && tells(c) && !c.verdict.is_once()).copied().collect();
+        answers.iter().filter(|c| c.primary && tells(c) && !c.verdict.is_once()).copied().collect();
     let first = *told.first()?;
     if told.iter().any(|c| c.baseline != first.baseline) {
         return None;
     }
     let is = |kind: VerdictKind| told.iter().filter(|c| c.verdict.kind == kind).copied().collect::<Vec<_>>();
     let (same, open) = (is(VerdictKind::Equivalent), is(VerdictKind::Inconclusive));
-    let apart = told.len() - same.len() - open.len();
     let baseline = &first.baseline;
-    if apart > 0 {
+    if told.len() > same.len() + open.len() {
         return difference(&told, campaign);
     }
     let others = candidates(&told);
-    Some(match (same.len(), open.len(), told.len()) {
-        (_, 0, 1) => format!(
-            "No difference in {} larger than {} % between {baseline} and {others}.",
-            within(&first.label),
-            margins(&same)
-        ),
-        (_, 0, all) => format!(
-            "No difference between {baseline} and {others}: all {all} comparisons agree within {} %.",
-            margins(&same)
-        ),
-        (0, _, 1) => format!(
-            "The comparison of {} between {baseline} and {others} is undecided{}.",
-            within(&first.label),
-            bound(&open)
-        ),
-        (0, _, all) => {
-            format!("{}: all {all} comparisons between {baseline} and {others} are undecided.", nothing_shown(&open))
-        }
-        (same_n, open_n, all) if same_n > open_n => format!(
-            "{}: {same_n} of {all} comparisons between {baseline} and {others} agree, and {open_n} {} undecided.",
-            nothing_shown(&open),
-            if open_n == 1 { "is" } else { "are" }
-        ),
-        (_, open_n, all) => format!(
-            "{}: {open_n} of {all} comparisons between {baseline} and {others} {} undecided.",
-            nothing_shown(&open),
-            if open_n == 1 { "is" } else { "are" }
-        ),
-    })
+    if open.is_empty() {
+        let labels: Vec<String> = distinct(told.iter().map(|c| within(&c.label)));
+        let what = if labels.len() == 1 { format!(" in {}", labels.concat()) } else { String::new() };
+        let margins = margins(&same);
+        let loads = of_loads(first);
+        return Some(format!("No difference{what} larger than {margins} % between {baseline} and {others}{loads}."));
+    }
+    let also = match same.as_slice() {
+        [] => String::new(),
+        some => format!(" {} agrees within {} %.", capital(&list(&metrics_of(some))), margins(some)),
+    };
+    let shown = if is_of_speed(&open) { "loss" } else { "difference" };
+    let mut text = format!("No {shown} is shown between {baseline} and {others}{}.", of_loads(first));
+    text.push_str(&excluded(&open));
+    text.push_str(&also);
+    text.push_str(&one_side(&told, loads));
+    Some(text)
 }
 
-/// "No slowdown is shown, but up to 4.2 % is possible": what people ask first, where no comparison shows a difference. Of the undecided ones.
-fn nothing_shown(open: &[&Comparison]) -> String {
-    let of_speed = |c: &&Comparison| is_time(c) || (c.direction == Direction::HigherIsBetter && c.unit.ends_with("/s"));
-    let speed = open.iter().all(of_speed);
-    let what = if speed { "slowdown" } else { "difference" };
-    let most = open.iter().filter_map(|c| if speed { slowest(c) } else { super::headline::bound(c) });
-    let most = most.filter(|(most, _)| *most > 0.0 && most.is_finite()).max_by(|a, b| a.0.total_cmp(&b.0));
-    let most =
-        most.map_or_else(String::new, |(most, places)| format!(", but up to {} % is possible", fixed(most, places)));
-    format!("No {what} is shown{most}")
+/// "Output throughput over all 6 loads", or the label alone.
+pub(super) fn about(c: &Comparison) -> String {
+    format!("{}{}", c.label, of_loads(c))
+}
+
+/// " over all 6 loads" for a row of all loads.
+fn of_loads(c: &Comparison) -> String {
+    match (c.scope, c.loads.len()) {
+        (Scope::AllLoads, 2) => " over both loads".to_owned(),
+        (Scope::AllLoads, loads) => format!(" over all {loads} loads"),
+        (Scope::Load, _) => String::new(),
+    }
+}
+
+fn metrics_of(rows: &[&Comparison]) -> Vec<String> {
+    distinct(rows.iter().map(|c| within(&c.label)))
+}
+
+fn is_of_speed(open: &[&Comparison]) -> bool {
+    open.iter().all(|c| is_time(c) || (c.direction == Direction::HigherIsBetter && c.unit.ends_with("/s")))
+}
+
+/// " Losses in output throughput up to 3.7 % are not excluded.": of the row that allows the most.
+fn excluded(open: &[&Comparison]) -> String {
+    let speed = is_of_speed(open);
+    let reach = |c: &&Comparison| if speed { slowest(c) } else { super::headline::bound(c) };
+    let most = open.iter().filter_map(|c| Some((*c, reach(c)?)));
+    let most = most.filter(|(_, (most, _))| *most > 0.0 && most.is_finite()).max_by(|a, b| a.1.0.total_cmp(&b.1.0));
+    most.map_or_else(String::new, |(c, (most, places))| {
+        let what = if speed { "Losses" } else { "Differences" };
+        format!(" {what} in {} up to {} % are not excluded.", within(&c.label), fixed(most, places))
+    })
 }
 
 /// How much worse the candidate could be, and the places to print it with.
@@ -142,6 +157,28 @@ fn slowest(c: &Comparison) -> Option<(f64, usize)> {
     let (interval, (_, places)) = (c.change_ci?, super::headline::bound(c)?);
     let worse = if c.direction == Direction::HigherIsBetter { -interval.low } else { interval.high };
     Some((worse, places))
+}
+
+/// " All 6 loads have 0.1 to 3.2 % less, which is not shown after correction.": where one arm is compared and all its loads lie on one side.
+fn one_side(told: &[&Comparison], loads: &[&Comparison]) -> String {
+    let [only] = told else { return String::new() };
+    let own = loads.iter().filter(|c| {
+        (c.metric.as_str(), c.candidate.as_str(), c.baseline.as_str())
+            == (only.metric.as_str(), only.candidate.as_str(), only.baseline.as_str())
+    });
+    let changes: Vec<f64> = own.filter_map(|c| c.change_pct).collect();
+    let is_all = changes.len() > 1 && changes.len() == only.loads.len();
+    let below = changes.iter().all(|change| *change < 0.0);
+    if !is_all || !(below || changes.iter().all(|change| *change > 0.0)) {
+        return String::new();
+    }
+    let word = match (is_time(only), below) {
+        (true, true) => "shorter",
+        (true, false) => "longer",
+        (false, true) => "less",
+        (false, false) => "more",
+    };
+    format!(" All {} loads read {} % {word}, which is not shown after correction.", changes.len(), range(&changes, 1))
 }
 
 /// Whether a verdict shows a difference.
@@ -171,7 +208,7 @@ fn difference(told: &[&Comparison], campaign: &CampaignReport) -> Option<String>
         many => format!(", and {} differ too", count(many.len(), "other")),
     };
     if let ([only], [_]) = (own.as_slice(), cells.as_slice()) {
-        return Some(format!("{}: {}{also}.", only.label, only.verdict.said));
+        return Some(format!("{}: {}{also}.", about(only), only.verdict.said));
     }
     let among = if own.len() == cells.len() {
         format!(" in all {} comparisons", cells.len())
@@ -206,10 +243,4 @@ fn margins(same: &[&Comparison]) -> String {
     let margins = || same.iter().filter_map(|c| Some(c.tost.as_ref()?.margin_pct));
     let (low, high) = (margins().fold(f64::INFINITY, f64::min), margins().fold(0.0, f64::max));
     if low < high { format!("{} to {}", significant(low, 3), significant(high, 3)) } else { significant(high, 3) }
-}
-
-/// `: the difference could be up to 7.5 %`.
-fn bound(open: &[&Comparison]) -> String {
-    let most = open.iter().filter_map(|c| super::headline::bound(c)).max_by(|a, b| a.0.total_cmp(&b.0));
-    most.map_or_else(String::new, |(most, places)| format!(": the difference could be up to {} %", fixed(most, places)))
 }

@@ -6,7 +6,7 @@
 use crate::case::{Case, Cell};
 use crate::columns::Derived;
 use crate::distinct::distinct;
-use crate::report::{CampaignReport, Comparison, Group, TrapReport};
+use crate::report::{CampaignReport, Comparison, Comparisons, Group, TrapReport};
 use crate::{Settings, conclusion, criteria, essential, order, pairing, published};
 use sparkbench_model::Metric;
 
@@ -14,7 +14,7 @@ use sparkbench_model::Metric;
 pub(super) fn report(
     case: &Case<'_>,
     groups: &[Group],
-    comparisons: &[Comparison],
+    comparisons: &Comparisons,
     pooled: Vec<Comparison>,
     traps: &[TrapReport],
     derived: &[Derived],

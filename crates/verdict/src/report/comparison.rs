@@ -126,6 +126,8 @@ pub struct InteractionReport {
     pub p: f64,
     /// The load whose difference departs most from the mean of the others.
     pub departs_most: String,
+    /// Overhead of the load that has the least, and of the one that has the most, per cent. Absent where no per cent exists.
+    pub range_pct: Option<Interval>,
 }
 
 /// How many more blocks decide, and how surely.

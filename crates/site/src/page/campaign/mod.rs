@@ -17,11 +17,12 @@ pub(super) use self::order::{OrderView, order};
 pub(super) use self::question::arms;
 
 use self::group::{PercentileView, percentiles, runs_of};
-use self::question::{Question, pooled, questions, spreads};
+use self::question::{Question, over_all_loads, pooled, questions, spreads};
 use super::across::{self, About};
 use super::agreement;
 use super::alone::Alone;
 use super::badge::{self, Embed};
+use super::comparison::{self, RowView};
 use super::draft::{AcrossRows, Draft, DrawnPage, PageKind, Rows, template_fault};
 use super::figure::{self, FigureView};
 use super::front::{self, CampaignAnswer, Fact, HypothesisView, SentenceView, TrapStrip};
@@ -34,11 +35,20 @@ use super::publish::{cite, dataset};
 use super::shell::Shell;
 use super::table::TableSection;
 use super::telemetry;
-use sparkbench_model::Metric;
-use sparkbench_verdict::report::{CampaignReport, Comparison, Criterion, Essential, Group, RunReport, Sentence};
+use sparkbench_model::{Metric, within};
+use sparkbench_text::slug::anchor_of;
+use sparkbench_verdict::report::{
+    CampaignReport, Comparison, Criterion, Essential, Group, RunReport, Scope, Sentence,
+};
 use sparkbench_verdict::trap::{self, Theme};
 
 const ROOT: &str = "../../";
+
+/// First part of the anchors of answers over all loads.
+pub(super) const ALL_LOADS: &str = "all-loads";
+
+/// Level below which the loads are said to differ among themselves.
+const INTERACTION: f64 = 0.05;
 
 #[derive(Template)]
 #[template(path = "campaign.html")]
@@ -72,6 +82,11 @@ struct Page {
     abouts: Vec<About>,
     cells: Vec<Link>,
     questions: Vec<Question>,
+    /// What the answers are held against.
+    baseline_name: String,
+    /// Answers over all loads in short, and with every estimate.
+    answers: Vec<AnswerRow>,
+    all_loads: Vec<Question>,
     pooled: Vec<Question>,
     spreads: Vec<FigureView>,
     published: Vec<Published>,
@@ -235,8 +250,9 @@ pub(super) fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String,
         // Clients are no environments of which one is faster. How far apart they are is their overview.
         forest: (!site.analysis.is_about_clients(campaign))
             .then(|| {
-                let shown = if primary.is_empty() { &comparisons } else { &primary };
-                figure::forest("forest", &front::forest_title(campaign, None), campaign, shown, ROOT)
+                let shown = if primary.is_empty() { comparisons.clone() } else { primary.clone() };
+                let shown = front::with_all_loads(site, campaign, shown);
+                figure::forest("forest", &front::forest_title(campaign, None), campaign, &shown, ROOT)
             })
             .flatten(),
         agreement: agreement::at_a_glance(site, ROOT, campaign),
@@ -249,6 +265,9 @@ pub(super) fn page(site: &Site<'_>, campaign: &CampaignReport) -> Result<String,
         ),
         cells: cells(site, campaign),
         questions: questions(site, campaign, &comparisons, &groups, &runs),
+        baseline_name: campaign.baseline.clone().unwrap_or_default(),
+        answers: answers(site, campaign),
+        all_loads: over_all_loads(site, campaign),
         pooled: pooled(campaign),
         spreads: spreads(site, campaign, &groups),
         published: campaign.published.iter().map(published).collect(),
@@ -439,6 +458,59 @@ pub(super) fn cell(campaign: &CampaignReport, model: &str, workload: &str) -> St
     } else {
         format!("{model} · {workload}")
     }
+}
+
+/// Place of a comparison in words: its cell, or how many loads it is about.
+pub(super) fn place(c: &Comparison) -> String {
+    match c.scope {
+        Scope::AllLoads => format!("all {} loads", c.loads.len()),
+        Scope::Load => format!("{} · {}", c.model, c.workload),
+    }
+}
+
+/// An answer over all loads in one row.
+struct AnswerRow {
+    /// Where every estimate of it is.
+    href: String,
+    candidate: String,
+    label: String,
+    /// How many loads it is about.
+    loads: usize,
+    change: String,
+    change_ci: String,
+    badge: Badge,
+    said: String,
+    /// Whether the loads differ among themselves, or that another metric is judged in its place.
+    remark: Option<String>,
+}
+
+fn answers(site: &Site<'_>, campaign: &CampaignReport) -> Vec<AnswerRow> {
+    let row = |c: &&Comparison| {
+        let anchor = anchor_of(&[ALL_LOADS, &c.model, &c.workload, &c.metric, &c.candidate]);
+        let view = RowView::new(&anchor, c);
+        let differs = c.interaction.as_ref().filter(|found| found.p < INTERACTION);
+        let differs = differs.map(|found| {
+            let range = found.range_pct.and_then(|range| c.change_within(range)).map_or_else(String::new, |range| {
+                format!(", from {} to {} %", number::signed(range.low, 1), number::signed(range.high, 1))
+            });
+            format!("The loads differ{range}: {} departs most.", found.departs_most)
+        });
+        let counted = c.counted_with.as_deref().map(|other| {
+            format!("One measurement with {}, which is judged in its place.", within(&labels::metric(other)))
+        });
+        AnswerRow {
+            href: format!("#{anchor}"),
+            candidate: c.candidate.clone(),
+            label: c.label.clone(),
+            loads: c.loads.len(),
+            change: view.change,
+            change_ci: view.change_ci,
+            badge: view.badge,
+            said: comparison::in_short(c),
+            remark: counted.or(differs),
+        }
+    };
+    site.all_loads(&campaign.name).iter().map(row).collect()
 }
 
 pub(super) fn rank(metric: &str) -> usize {

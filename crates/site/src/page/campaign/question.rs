@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::order::{OrderView, order};
-use super::{ROOT, cell, rank};
+use super::{ALL_LOADS, ROOT, cell, place, rank};
 use crate::page::comparison::{Account, Brief, RowView};
 use crate::page::figure::{self, FigureView};
 use crate::page::index::Site;
@@ -99,18 +99,31 @@ fn in_full(campaign: &CampaignReport, place: usize, c: &Comparison) -> bool {
 
 /// The rows read again as one workload, where the launch path shows that several labels ran one model.
 pub(super) fn pooled(campaign: &CampaignReport) -> Vec<Question> {
+    beyond_cells(&campaign.pooled.iter().collect::<Vec<_>>(), "pooled", |c| {
+        format!("As one workload, {}", cell(campaign, &c.model, &c.workload))
+    })
+}
+
+/// The answers over all loads, with every estimate and test.
+pub(super) fn over_all_loads(site: &Site<'_>, campaign: &CampaignReport) -> Vec<Question> {
+    beyond_cells(&site.all_loads(&campaign.name), ALL_LOADS, place)
+}
+
+/// Rows that are about no single cell, by arms.
+fn beyond_cells(rows: &[&Comparison], prefix: &str, about: impl Fn(&Comparison) -> String) -> Vec<Question> {
     let mut keyed: BTreeMap<[&str; 4], Vec<&Comparison>> = BTreeMap::new();
-    for c in &campaign.pooled {
+    for c in rows {
         keyed.entry([&c.model, &c.workload, &c.candidate, &c.baseline]).or_default().push(c);
     }
     let mut anchors = BTreeSet::new();
     keyed
         .into_iter()
         .map(|([model, workload, candidate, baseline], members)| {
+            let heading = members.first().map(|c| about(c)).unwrap_or_default();
             let anchored: Vec<(String, &Comparison)> = members
                 .into_iter()
                 .map(|c| {
-                    let base = anchor_of(&["pooled", &c.model, &c.workload, &c.metric, &c.candidate]);
+                    let base = anchor_of(&[prefix, &c.model, &c.workload, &c.metric, &c.candidate]);
                     let mut anchor = base.clone();
                     while !anchors.insert(anchor.clone()) {
                         anchor.push('x');
@@ -119,11 +132,8 @@ pub(super) fn pooled(campaign: &CampaignReport) -> Vec<Question> {
                 })
                 .collect();
             Question {
-                id: anchor_of(&["pooled", "q", model, workload, candidate]),
-                heading: format!(
-                    "As one workload, {}: {candidate} against {baseline}",
-                    cell(campaign, model, workload)
-                ),
+                id: anchor_of(&[prefix, "q", model, workload, candidate]),
+                heading: format!("{heading}: {candidate} against {baseline}"),
                 baseline: baseline.to_owned(),
                 candidate: candidate.to_owned(),
                 cell: None,

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use super::{FigureView, ends};
 use crate::chart::VerdictMark;
 use crate::chart::forest::{self, Forest, Panel};
-use crate::page::campaign::cell;
+use crate::page::campaign::{cell, place};
 use crate::page::comparison::RowView;
 use crate::page::labels;
 use crate::page::number::plain;
 use sparkbench_model::{Direction, within};
-use sparkbench_verdict::report::{CampaignReport, Comparison, VerdictKind};
+use sparkbench_verdict::report::{CampaignReport, Comparison, Scope, VerdictKind};
 
 /// Changes with their intervals and margins. One panel per metric and pair of environments. Metrics without a true
 /// zero have no per cent and are left to the tables.
@@ -46,6 +46,7 @@ pub(crate) fn forest_to(
         let pair = if several_pairs { format!(", {} against {}", c.candidate, c.baseline) } else { String::new() };
         let heading = format!("{}{pair} ({way})", c.label);
         let label = match (campaign.models.len() > 1, campaign.workloads.len() > 1) {
+            _ if c.scope == Scope::AllLoads => place(c),
             (true, true) => format!("{} · {}", c.model, c.workload),
             // The one model is named above. Of a long label the end is cut, which is what tells the rows apart.
             (false, true) => c.workload.clone(),
@@ -119,7 +120,7 @@ fn forest_finding(campaign: &CampaignReport, comparisons: &[(&str, &Comparison)]
             row.change,
             row.badge.word,
             within(&c.label),
-            cell(campaign, &c.model, &c.workload),
+            if c.scope == Scope::AllLoads { place(c) } else { cell(campaign, &c.model, &c.workload) },
         );
     }
     let same = drawn.iter().filter(|c| c.verdict.kind == VerdictKind::Equivalent).count();
