@@ -36,18 +36,31 @@ pub struct Promise {
     pub probability: f64,
 }
 
+/// Levels at which an analysis decides: of a difference, two-sided, and of each of the two tests of equivalence.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Alpha {
+    pub difference: f64,
+    pub equivalence: f64,
+}
+
+impl From<f64> for Alpha {
+    fn from(both: f64) -> Self {
+        Self { difference: both, equivalence: both }
+    }
+}
+
 /// Fewest more blocks after which the paired analysis decides with probability `target` or more.
 ///
-/// It decides by a difference at level `alpha`, or by equivalence within `limits`, each of whose two tests has level `alpha`. No number up to
+/// It decides by a difference, or by equivalence within `limits`, at the levels `alpha`. No number up to
 /// `most` is enough, fewer than two blocks, or no spread: absent.
 pub fn more_blocks(
     differences: &[f64],
     limits: Option<(f64, f64)>,
-    alpha: f64,
+    alpha: impl Into<Alpha>,
     target: f64,
     most: u64,
 ) -> Option<Promise> {
-    let now = blocks::paired(differences)?;
+    let (now, alpha) = (blocks::paired(differences)?, alpha.into());
     let (n, variance) = (differences.len() as f64, sd(differences)?.powi(2));
     let true_variances = true_variances(variance, now.df, VARIANCES);
     fewest(now, target, most, |more| {
@@ -72,11 +85,11 @@ pub fn more_runs(
     a: &[f64],
     b: &[f64],
     limits: Option<(f64, f64)>,
-    alpha: f64,
+    alpha: impl Into<Alpha>,
     target: f64,
     most: u64,
 ) -> Option<Promise> {
-    let now = student::contrast(a, b)?;
+    let (now, alpha) = (student::contrast(a, b)?, alpha.into());
     let arm = |values: &[f64]| {
         let (n, variance) = (values.len() as f64, sd(values)?.powi(2));
         Some((n, variance, true_variances(variance, n - 1.0, VARIANCES_OF_TWO)))
@@ -174,9 +187,9 @@ struct Rule {
 }
 
 impl Rule {
-    fn new(limits: Option<(f64, f64)>, alpha: f64, df: f64) -> Self {
+    fn new(limits: Option<(f64, f64)>, alpha: Alpha, df: f64) -> Self {
         let tail = |level: f64| -t_quantile(level, df);
-        Self { limits, difference: tail(0.5 * alpha), equivalence: tail(alpha) }
+        Self { limits, difference: tail(0.5 * alpha.difference), equivalence: tail(alpha.equivalence) }
     }
 
     /// The estimate decides where its standard error is below this.
@@ -222,7 +235,7 @@ fn fewest(now: Contrast, target: f64, most: u64, courses: impl Fn(f64) -> Vec<Co
 pub fn more_blocks_for_all(
     differences: &[Vec<f64>],
     limits: &[Option<(f64, f64)>],
-    levels: &[f64],
+    levels: &[Alpha],
     target: f64,
     most: u64,
     job: &Job,
@@ -375,7 +388,8 @@ mod tests {
 
     fn for_all(rows: &[Vec<f64>], levels: &[f64]) -> Option<Promise> {
         let job = Job { seed: 1, key: "all".to_owned(), resamples: 4_000, confidence: 0.95, threads: 1 };
-        more_blocks_for_all(rows, &vec![limits(); levels.len()], levels, 0.8, 400, &job)
+        let levels: Vec<Alpha> = levels.iter().map(|level| Alpha::from(*level)).collect();
+        more_blocks_for_all(rows, &vec![limits(); levels.len()], &levels, 0.8, 400, &job)
     }
 
     #[test]

@@ -78,7 +78,7 @@ pub(crate) fn conclude(
             said.supported.extend(readings);
         }
     }
-    lead(&mut said, hypothesis::assess(case, &own));
+    lead(&mut said, hypothesis::assess(case, comparisons));
     for metric in &case.primary {
         gather(&mut said.headline, metric, &open);
     }

@@ -1,6 +1,6 @@
 //! Families of tests: which comparisons are adjusted together.
 //!
-//! In:  measured comparisons of one campaign.  Out: the same with adjusted p, of differences and of sameness alike.
+//! In:  measured comparisons of one campaign.  Out: the same with adjusted p, of single loads also for sameness.
 //! Not here: the adjustments themselves (see `stats::adjust`).
 
 use std::collections::BTreeMap;
@@ -35,7 +35,9 @@ pub(crate) fn adjust(comparisons: &mut [(Comparison, Vec<Incomparability>)], fam
         let own: Vec<&Comparison> = members.iter().filter_map(|i| comparisons.get(*i)).map(|(c, _)| c).collect();
         let p: Vec<Option<f64>> = own.iter().map(|c| c.p).collect();
         let same: Vec<Option<f64>> = own.iter().map(|c| c.tost.as_ref().map(|tost| tost.p)).collect();
-        let adjusted = (adjust::bonferroni(&p), adjust::holm(&p), adjust::benjamini_hochberg(&p), adjust::holm(&same));
+        // An answer is asked for by itself. Which of many loads are the same is picked out after looking.
+        let same = if family == Family::EachArm { adjust::holm(&same) } else { same };
+        let adjusted = (adjust::bonferroni(&p), adjust::holm(&p), adjust::benjamini_hochberg(&p), same);
         let metrics = if primary { "primary metrics" } else { "exploratory metrics" };
         let words = match (family, candidate) {
             (Family::EachArm, Some(candidate)) => {

@@ -3,6 +3,7 @@
 //! In:  comparisons with their effects.  Out: [`PromiseReport`], and the same in words.
 //! Not here: the formulas (see `stats::promise`).
 
+use sparkbench_stats::promise::Alpha;
 use sparkbench_stats::{bootstrap, power, promise};
 
 use super::Settings;
@@ -51,16 +52,17 @@ pub(crate) fn of_all(open: &[&Comparison], settings: &Settings) -> Option<Promis
         .zip(&effects)
         .map(|(c, effect)| c.tost.as_ref().and_then(|tost| effect.limits(tost.margin_pct)))
         .collect();
-    let levels: Vec<f64> = open.iter().map(|c| level(c, settings)).collect();
+    let levels: Vec<Alpha> = open.iter().map(|c| level(c, settings)).collect();
     let key = open.iter().map(|c| c.ident()).collect::<Vec<_>>().join("~");
     let job: bootstrap::Job = settings.job(format!("{key}|promise"));
     let found = promise::more_blocks_for_all(&rows, &limits, &levels, power::TARGET_POWER, MOST, &job)?;
     Some(report(found, effects.first()?))
 }
 
-/// The level at which a member of a family has to be shown at worst.
-fn level(c: &Comparison, settings: &Settings) -> f64 {
-    settings.alpha() / c.p_adjusted.family_size.max(1) as f64
+/// The levels at which an answer has to be shown at worst. Sameness of answers is not adjusted.
+fn level(c: &Comparison, settings: &Settings) -> Alpha {
+    let alpha = settings.alpha();
+    Alpha { difference: alpha / c.p_adjusted.family_size.max(1) as f64, equivalence: alpha }
 }
 
 fn report(found: promise::Promise, effect: &EffectEstimate) -> PromiseReport {

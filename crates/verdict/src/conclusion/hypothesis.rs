@@ -5,22 +5,26 @@
 
 use super::headline::{headline_of, unjudged};
 use crate::case::Case;
-use crate::report::{Comparison, HypothesisReport, Outcome, Sentence, VerdictKind};
+use crate::report::{Comparison, Comparisons, HypothesisReport, Outcome, Sentence, VerdictKind};
 use sparkbench_model::{Hypothesis, Metric, within};
 
 /// Every hypothesis, in the order of the campaign, with the sentence that leads its headline.
-pub(super) fn assess(case: &Case<'_>, comparisons: &[&Comparison]) -> Vec<(HypothesisReport, Sentence)> {
+///
+/// The answers over all loads tell, and of metrics that have none the single loads.
+pub(super) fn assess(case: &Case<'_>, comparisons: &Comparisons) -> Vec<(HypothesisReport, Sentence)> {
     case.campaign.hypotheses.iter().map(|hypothesis| one(case, hypothesis, comparisons)).collect()
 }
 
-fn one(case: &Case<'_>, h: &Hypothesis, comparisons: &[&Comparison]) -> (HypothesisReport, Sentence) {
+fn one(case: &Case<'_>, h: &Hypothesis, comparisons: &Comparisons) -> (HypothesisReport, Sentence) {
     let baseline = h.baseline.clone().or_else(|| case.baseline.map(str::to_owned));
-    let own: Vec<&Comparison> = comparisons
+    let about = |rows: &[Comparison]| rows.iter().any(|c| h.metric.as_ref() == Some(&c.metric));
+    let of_loads = comparisons.all_loads.is_empty() || (h.metric.is_some() && !about(&comparisons.all_loads));
+    let rows = if of_loads { &comparisons.loads } else { &comparisons.all_loads };
+    let own: Vec<&Comparison> = rows
         .iter()
         .filter(|c| h.metric.as_ref().map_or(c.primary, |metric| *metric == c.metric))
         .filter(|c| baseline.as_ref().is_none_or(|name| *name == c.baseline))
         .filter(|c| h.candidate.as_ref().is_none_or(|name| *name == c.candidate))
-        .copied()
         .collect();
     let is_open = |c: &&&Comparison| matches!(c.verdict.kind, VerdictKind::Inconclusive | VerdictKind::NotComparable);
     let confirming = |c: &Comparison| h.expect.as_deref().is_some_and(|kind| confirms(c, kind));
