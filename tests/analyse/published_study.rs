@@ -97,7 +97,8 @@ fn all_container_runs_came_after_the_native_ones() {
     // Every verdict that can be given at all carries the caveat.
     for comparison in published().comparisons(STUDY).iter().filter(|c| kind(c) != "not_comparable") {
         let caveats = texts(&comparison["verdict"], "caveats");
-        assert!(caveats.contains(&"arms were run one after the other"), "{caveats:?}");
+        let costs = "the arms ran one after the other, which costs four times the runs";
+        assert!(caveats.contains(&costs) && comparison["design"] == "one-after-the-other", "{caveats:?}");
         assert!(comparison["paired_t"].is_null() && comparison["wilcoxon"].is_null(), "no pairs without blocks");
     }
     published().says(STUDY, "unsupported", &["environment, and not time", "one environment after the other"]);
@@ -110,9 +111,10 @@ fn the_7b_native_arm_drifts_by_more_than_the_difference_it_is_compared_with() {
     let (drifts, differs) = (number(drift, "drift_pct"), number(compared, "overhead_pct"));
     assert!((-1.35..=-1.25).contains(&drifts), "{drifts}");
     assert!(drifts.abs() > differs.abs() && number(drift, "p") < 0.05, "{drifts} {differs}");
-    assert_eq!(number(compared, "drift_allowance_pct"), drifts.abs());
-    let caveats = texts(&compared["verdict"], "caveats");
-    assert!(caveats.iter().any(|c| c.starts_with("drift of 1.3% in native, more than the difference")), "{caveats:?}");
+    // At equal time the arms may lie further apart than their means say.
+    let (plain, wide) = (&compared["fieller_overhead_pct"], &compared["overhead_ci"]);
+    assert!(number(wide, "low") < number(plain, "low") && number(wide, "high") > number(plain, "high"), "{wide}");
+    assert_eq!(text(wide, "method"), "fieller-and-covariance");
     let fired = published().traps(STUDY, "drift").into_iter().any(|trap| {
         let subject = &trap["subject"];
         trap["status"] == "fired"
@@ -232,7 +234,7 @@ fn most_runs_ran_another_model_than_their_label_says_and_are_read_again_as_one_w
     assert_eq!(read, [(THROUGHPUT, "equivalent", Some(33), Some(30)), (MEMORY, "more", Some(33), Some(30))]);
     for comparison in pooled {
         assert_eq!(text(comparison, "model"), "deepseek-ai/DeepSeek-R1-Distill-Qwen-7B");
-        assert!(texts(&comparison["verdict"], "caveats").contains(&"arms were not interleaved"), "{comparison:.300}");
+        assert!(texts(&comparison["verdict"], "caveats").contains(&"the arms took turns in part only, which costs more runs"), "{comparison:.300}");
     }
 }
 
@@ -241,13 +243,12 @@ fn the_rows_support_no_throughput_difference_beyond_drift() {
     published().says(
         STUDY,
         "supported",
-        &["No measurable difference in output throughput", "less than the machine drifted by itself (1.3 %)"],
+        &["No clear difference in output throughput", "and every interval includes zero"],
     );
     let usual: Vec<(&str, &str)> = MODELS.iter().map(|model| (*model, kind(comparison(model, THROUGHPUT)))).collect();
-    assert_eq!(usual, [("deepseek", "equivalent"), ("gpt120b", "not_comparable"), ("qwen72b", "not_comparable")]);
+    assert_eq!(usual, [("deepseek", "inconclusive"), ("gpt120b", "not_comparable"), ("qwen72b", "not_comparable")]);
     for model in MODELS {
         let compared = comparison(model, THROUGHPUT);
-        assert!(number(compared, "overhead_pct").abs() < number(compared, "drift_allowance_pct"), "{model}");
         assert!(!["slower", "faster"].contains(&kind(compared)), "{model}");
     }
 }

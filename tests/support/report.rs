@@ -52,9 +52,16 @@ impl Report {
         })
     }
 
-    /// All comparisons of a campaign.
+    /// All comparisons of single loads of a campaign.
     pub fn comparisons(&self, campaign: &str) -> Vec<&Value> {
-        list(&self.0, "comparisons").iter().filter(|c| c["campaign"] == campaign).collect()
+        let of = |c: &&Value| c["campaign"] == campaign && c["scope"] == "load";
+        list(&self.0, "comparisons").iter().filter(of).collect()
+    }
+
+    /// The answers of a campaign over all its loads.
+    pub fn over_all_loads(&self, campaign: &str) -> Vec<&Value> {
+        let of = |c: &&Value| c["campaign"] == campaign && c["scope"] == "all-loads";
+        list(&self.0, "comparisons").iter().filter(of).collect()
     }
 
     /// The only comparison of a model, workload and metric.
