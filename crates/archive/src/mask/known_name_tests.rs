@@ -348,6 +348,8 @@ fn beginnings_without_an_end_cost_little() {
         "key=",
         "auth=",
         "tokens:[",
+        "api_keys:[",
+        "password:{",
         "passwords: [",
         "passwords:[a ",
         "passwords: {",

@@ -230,8 +230,12 @@ fn is_of_connection(text: &[u8], start: usize, sign: usize) -> bool {
 
 /// A value of few characters before a sign that belongs to it, where its name begins the line: `password: ab&x`. A sign may come first too.
 fn short(text: &[u8], sign: usize, kind: &'static str) -> Option<Hit<'static>> {
+    /// More than a short value has, with an escape at its end.
+    const NEAR: usize = 4 * VALUE_LEAST;
     let from = begin(text, sign + 1, false, true);
-    let end = Class::Value.end(text, from);
+    // A run of such names without a blank would be read to its end from each of them.
+    let near = text.get(..text.len().min(from + NEAR))?;
+    let end = Class::Value.end(near, from);
     let first = match text.get(from)? {
         b'[' | b'{' => return None,
         b')' | b',' | b';' | b']' | b'}' => true,
