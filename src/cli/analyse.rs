@@ -270,6 +270,7 @@ fn command(args: &Analyse) -> String {
         words.push(format!("--seed {}", judging.seed));
     }
     words.extend(judging.compare_by.iter().map(|label| format!("--compare-by {label}")));
+    words.extend(judging.keep.iter().map(|keep| format!("--where '{keep}'")));
     if judging.arms_by_folder {
         words.push("--arms-by-folder".to_owned());
     }

@@ -131,7 +131,38 @@ def precisions(folder):
     return [float(row["t/s (req)"].split()[0]) for path in chats for _, row in table_rows(text(path)) if row["test"] == "tg1024 (c1)"]
 
 
+def builds(folder):
+    """Decode rate of the smallest model with the fastest build."""
+    lines = [json.loads(line) for path in paths(folder, "llama32-1b*.jsonl") for line in text(path).splitlines() if line.startswith("{")]
+    return [max(test["avg_ts"] for test in lines if test["n_gen"] == 128 and test["n_prompt"] == 0 and not test.get("n_depth"))]
+
+
+def setups(folder):
+    """Throughput of one user with the fastest setup."""
+    lists = [json.loads(text(path)) for path in paths(folder, "bench-*.json")]
+    return [max(row["aggregate_tps"] for found in lists for row in found if row["concurrency"] == 1)]
+
+
+def versions(folder):
+    """Throughput of one user before and after, mean of the trials."""
+    found = []
+    for path in paths(folder, "*v021dev-identical.json") + paths(folder, "*v0251-candidate.json"):
+        trials = json.loads(text(path)).get("trials", [])
+        rates = [trial["aggregate_token_tps"] for trial in trials if trial["concurrency"] == 1]
+        found += [mean(rates)] if rates else []
+    return found
+
+
+def arena(folder):
+    """Decode rates of both targets."""
+    return [json.loads(text(path))["current"]["decodeTps"] for path in paths(folder, "*leaderboard.json")]
+
+
 OWNERS = {
+    "Sapid-Labs": arena,
+    "lhl": builds,
+    "luisefigueroa": setups,
+    "nepenth": versions,
     "1337hero": two_gpus,
     "Wentao274": users,
     "akamaslabs": points,

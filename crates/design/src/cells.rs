@@ -142,9 +142,14 @@ fn question(table: &Table, wanted: Option<&str>) -> Option<(String, Taken, Vec<S
         return Some((wanted.to_owned(), Taken::Asked, others(wanted)));
     }
     let of_one_model = |(group, parted): &&(&Vec<String>, Parted)| {
-        let has = |wanted: &str| group.iter().any(|name| name == wanted);
-        let first = group.first().is_some_and(|name| name == "environment" || name == "engine" || name == "model");
-        first && !has("quantisation") || !group.iter().chain(&parted.with).any(|name| name == "model")
+        // Precisions of different models are no question where anything else varies.
+        let is_alone = !group.iter().any(|name| name == "quantisation");
+        let first = group.first().is_some_and(|name| match name.as_str() {
+            "environment" | "engine" => true,
+            "model" => is_alone,
+            _ => false,
+        });
+        first || !group.iter().chain(&parted.with).any(|name| name == "model")
     };
     // Words that nobody explains are the question of a folder where they are tried throughout, and not beside a load that is.
     let is_meant = |(group, parted): &&(&Vec<String>, Parted)| {

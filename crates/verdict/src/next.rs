@@ -163,14 +163,15 @@ fn question(campaign: &Campaign, asked: &AskedFactor, is_compared: bool) -> Opti
 
 /// Why nothing is compared: what varies is the load alone, or nothing at all.
 fn no_question(factors: &[Factor]) -> String {
-    let names = |kind: SettingKind| -> Vec<String> {
-        let own = factors.iter().filter(|factor| factor.kind == kind);
-        own.map(|factor| Setting::label_of(&factor.name)).collect()
-    };
+    let of = |kind: SettingKind| factors.iter().filter(move |factor| factor.kind == kind);
+    let names = |kind: SettingKind| -> Vec<String> { of(kind).map(|factor| Setting::label_of(&factor.name)).collect() };
     let treatments = names(SettingKind::Treatment);
-    if !treatments.is_empty() {
+    if let Some(first) = of(SettingKind::Treatment).next() {
         let of = if treatments.len() > MOST { count(treatments.len(), "setting") } else { list(&treatments) };
-        return format!("Nothing is compared: no two levels of {of} were measured with the same other settings.");
+        return format!(
+            "Nothing is compared: the levels of {of} share little or none of the work. To compare them where they do, add --compare-by {}.",
+            first.name
+        );
     }
     let why = match names(SettingKind::Load).as_slice() {
         [] => "all runs are of one setting".to_owned(),
@@ -278,6 +279,12 @@ mod tests {
     fn where_no_treatment_varies_it_is_said_what_does() {
         let said = |factors: Vec<Factor>| to_compare(&study(factors, None), &BTreeSet::new()).unwrap();
         assert!(said(Vec::new()).starts_with("Nothing is compared: all runs are of one setting."));
+        let word = testing::factor("folder", &["none", "old"], &[]);
+        assert_eq!(
+            said(vec![word]),
+            "Nothing is compared: the levels of folder share little or none of the work. To compare them where they do, add --compare-by \
+             folder."
+        );
         let axis = testing::factor("concurrency", &["1", "2"], &[]);
         assert!(said(vec![axis]).starts_with("Nothing is compared: only the concurrency varies."));
         let mut silent = study(Vec::new(), None);

@@ -86,7 +86,15 @@ impl<'c, 'a> Stratum<'c, 'a> {
     /// Where it lies without some factors, with which alone it says the same work.
     pub(crate) fn key_without(&self, campaign: &Campaign, left_out: impl Fn(&Factor) -> bool) -> Key<'a> {
         let factors = of_strata(campaign).filter(|factor| !left_out(factor));
-        (self.model, factors.map(|factor| (0, self.level(&factor.name).unwrap_or_default())).collect())
+        let level = |factor: &Factor| {
+            let level = self.level(&factor.name).unwrap_or_default();
+            // A label of the work may say on how many GPUs it was done.
+            match self.number("gpus").filter(|_| factor.name == "workload") {
+                Some(gpus) => without_level(&level, gpus),
+                None => level,
+            }
+        };
+        (self.model, factors.map(|factor| (0, level(factor))).collect())
     }
 }
 

@@ -338,7 +338,7 @@ impl<'a> Asked<'_, 'a> {
 
     /// The comparisons of the same stratum and figure.
     fn about<'s>(&'s self, held: &'s Held<'_, '_, 'a>) -> impl Iterator<Item = &'s Comparison> {
-        self.comparisons.iter().copied().filter(|c| {
+        self.comparisons.iter().copied().filter(move |c| {
             c.model == held.stratum.model && c.workload == held.stratum.workload && c.metric == held.measure.name
         })
     }
