@@ -207,7 +207,7 @@ fn the_study_under_other_names_and_sizes_gives_the_same_verdicts_and_traps() {
     report.says(
         "quarry",
         "supported",
-        &["shed has 28.5 to 43.7 % more peak memory than attic (by 199.9 to 308.3 GiB)"],
+        &["shed has 30.3 to 43.7 % more peak memory than attic (by 217.1 to 308.3 GiB)"],
     );
     report.says("quarry", "supported", &["kv_cache_gib = 0.9 x (1197.0"]);
     report.says("quarry", "supported", &["32 of 33 published figures"]);
