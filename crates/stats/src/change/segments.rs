@@ -8,8 +8,10 @@
 //!
 //! Source: Fleming et al., *ICPE* (2023), for going from weak candidates to strong ones.
 
+use super::noise;
 use super::partition::{self, LEVEL_MIN, SCATTER_MIN};
 use super::significance::{self, FEW};
+use crate::quantile::{quantile_sorted, sorted};
 use crate::random::job_base;
 
 /// A departure from one level is believed below this p-value, for the whole series at once.
@@ -48,14 +50,18 @@ pub(super) fn levels(values: &[f64], sigmas: &[f64], seed: u64) -> Vec<Cut> {
     let weights: Vec<f64> = sigmas.iter().map(|s| 1.0 / (s * s)).collect();
     let apart = |from: usize, to: usize| standardised(values, sigmas, from, to);
     let whole = apart(0, n);
+    let usual = quantile_sorted(&sorted(values), 0.5);
     let obvious = significance::largest(&whole, LEVEL_MIN) > OBVIOUS;
     if !obvious && significance::any(&whole, LEVEL_MIN, job_base(seed, "level")).is_some_and(|p| p > ALPHA_SERIES) {
         return Vec::new();
     }
     let alpha = if n < FEW { ALPHA_SERIES } else { ALPHA_CHANGE };
     let test = |from: usize, at: usize, to: usize| {
-        // Two points at an end of a long series may be the first of a level, or odd. The next one will tell.
-        if n >= FEW && (from == 0 && at < LEAST_AT_AN_END || to == n && n - at < LEAST_AT_AN_END) {
+        // Two points at an end of a long series may be the first of a level, or odd. The next one will tell. At the usual level they are not odd.
+        let is_short = |from: usize, to: usize| {
+            to - from < LEAST_AT_AN_END && !(from..to).all(|i| noise::is_usual(values[i], usual, sigmas[i]))
+        };
+        if n >= FEW && (from == 0 && is_short(0, at) || to == n && is_short(at, n)) {
             return 1.0;
         }
         let base = job_base(seed, &format!("level|{from}|{to}"));
