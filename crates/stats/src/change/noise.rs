@@ -56,9 +56,9 @@ pub(super) fn sigma_of_all(values: &[f64]) -> f64 {
     mean * std::f64::consts::PI.sqrt() / 2.0
 }
 
-/// Whether a value is near the median of its series.
-pub(super) fn is_usual(value: f64, median: f64, sigma: f64) -> bool {
-    (value - median).abs() <= 0.5 * OUTLIER * sigma
+/// Whether a third of the points of a series are near this one.
+pub(super) fn is_usual(values: &[f64], at: usize, sigma: f64) -> bool {
+    3 * values.iter().filter(|x| (*x - values[at]).abs() <= 0.5 * OUTLIER * sigma).count() >= values.len()
 }
 
 /// Whether too many points are called odd, so that they belong to the noise. Two in a row are never too many where they may be odd at an end.
@@ -142,14 +142,13 @@ pub(super) fn outliers(values: &[f64], sigmas: &[f64]) -> Vec<usize> {
         }
     }
     if n >= LEAST_FOR_TWO_AT_AN_END {
-        let usual = median(values);
         for (pair, beside) in [([0, 1], 2..2 + NEIGHBOURS), ([n - 2, n - 1], n - 2 - NEIGHBOURS..n - 2)] {
             let middle = median(&values[beside.clone()]);
             let next = values[if pair[0] == 0 { beside.start } else { beside.end - 1 }];
             // A third one of them makes a level. Two at the usual level are not odd, but those beside them.
             let is_far =
                 |i: usize| [middle, next].iter().all(|at| (values[i] - at).abs() > OUTLIERS_OF_TWO * sigmas[i]);
-            if pair.into_iter().all(is_far) && pair.into_iter().any(|i| !is_usual(values[i], usual, sigmas[i])) {
+            if pair.into_iter().all(is_far) && pair.into_iter().any(|i| !is_usual(values, i, sigmas[i])) {
                 found.extend(pair);
             }
         }

@@ -11,7 +11,6 @@
 use super::noise;
 use super::partition::{self, LEVEL_MIN, SCATTER_MIN};
 use super::significance::{self, FEW};
-use crate::quantile::{quantile_sorted, sorted};
 use crate::random::job_base;
 
 /// A departure from one level is believed below this p-value, for the whole series at once.
@@ -19,7 +18,7 @@ pub(super) const ALPHA_SERIES: f64 = 0.003;
 
 /// A window this many standard errors from the rest is a departure too. Three points cannot be rare among thirty by their order alone,
 /// however far away they are.
-const OBVIOUS: f64 = 10.0;
+const OBVIOUS: f64 = 8.0;
 
 /// Fewest points of a level at an end of a series that is not short.
 const LEAST_AT_AN_END: usize = 3;
@@ -50,7 +49,6 @@ pub(super) fn levels(values: &[f64], sigmas: &[f64], seed: u64) -> Vec<Cut> {
     let weights: Vec<f64> = sigmas.iter().map(|s| 1.0 / (s * s)).collect();
     let apart = |from: usize, to: usize| standardised(values, sigmas, from, to);
     let whole = apart(0, n);
-    let usual = quantile_sorted(&sorted(values), 0.5);
     let obvious = significance::largest(&whole, LEVEL_MIN) > OBVIOUS;
     if !obvious && significance::any(&whole, LEVEL_MIN, job_base(seed, "level")).is_some_and(|p| p > ALPHA_SERIES) {
         return Vec::new();
@@ -59,7 +57,7 @@ pub(super) fn levels(values: &[f64], sigmas: &[f64], seed: u64) -> Vec<Cut> {
     let test = |from: usize, at: usize, to: usize| {
         // Two points at an end of a long series may be the first of a level, or odd. The next one will tell. At the usual level they are not odd.
         let is_short = |from: usize, to: usize| {
-            to - from < LEAST_AT_AN_END && !(from..to).all(|i| noise::is_usual(values[i], usual, sigmas[i]))
+            to - from < LEAST_AT_AN_END && !(from..to).all(|i| noise::is_usual(values, i, sigmas[i]))
         };
         if n >= FEW && (from == 0 && is_short(0, at) || to == n && is_short(at, n)) {
             return 1.0;
