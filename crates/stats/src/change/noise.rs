@@ -21,6 +21,9 @@ const TRIM: f64 = 0.1;
 /// A point is an outlier when it lies farther than this many standard deviations from the median of its neighbours.
 pub(super) const OUTLIER: f64 = 5.0;
 
+/// The same for two side by side at an end: two that agree need not be as far.
+const OUTLIERS_OF_TWO: f64 = 3.5;
+
 /// Neighbours on each side that an outlier is compared with.
 const NEIGHBOURS: usize = 5;
 
@@ -51,6 +54,11 @@ pub(super) fn sigma_of_all(values: &[f64]) -> f64 {
     let mean = steps.sum::<f64>() / (values.len().max(2) - 1) as f64;
     // The mean of |N(0, 1)| is sqrt(2 / pi), and a difference has twice the variance of a value.
     mean * std::f64::consts::PI.sqrt() / 2.0
+}
+
+/// Whether a third of the points of a series are near this one.
+pub(super) fn is_usual(values: &[f64], at: usize, sigma: f64) -> bool {
+    3 * values.iter().filter(|x| (*x - values[at]).abs() <= 0.5 * OUTLIER * sigma).count() >= values.len()
 }
 
 /// Whether too many points are called odd, so that they belong to the noise. Two in a row are never too many where they may be odd at an end.
@@ -137,9 +145,10 @@ pub(super) fn outliers(values: &[f64], sigmas: &[f64]) -> Vec<usize> {
         for (pair, beside) in [([0, 1], 2..2 + NEIGHBOURS), ([n - 2, n - 1], n - 2 - NEIGHBOURS..n - 2)] {
             let middle = median(&values[beside.clone()]);
             let next = values[if pair[0] == 0 { beside.start } else { beside.end - 1 }];
-            // A third one of them makes a level.
-            let is_far = |i: usize| [middle, next].iter().all(|at| (values[i] - at).abs() > OUTLIER * sigmas[i]);
-            if pair.into_iter().all(is_far) {
+            // A third one of them makes a level. Two at the usual level are not odd, but those beside them.
+            let is_far =
+                |i: usize| [middle, next].iter().all(|at| (values[i] - at).abs() > OUTLIERS_OF_TWO * sigmas[i]);
+            if pair.into_iter().all(is_far) && pair.into_iter().any(|i| !is_usual(values, i, sigmas[i])) {
                 found.extend(pair);
             }
         }

@@ -8,6 +8,7 @@
 //!
 //! Source: Fleming et al., *ICPE* (2023), for going from weak candidates to strong ones.
 
+use super::noise;
 use super::partition::{self, LEVEL_MIN, SCATTER_MIN};
 use super::significance::{self, FEW};
 use crate::random::job_base;
@@ -17,7 +18,7 @@ pub(super) const ALPHA_SERIES: f64 = 0.003;
 
 /// A window this many standard errors from the rest is a departure too. Three points cannot be rare among thirty by their order alone,
 /// however far away they are.
-const OBVIOUS: f64 = 10.0;
+const OBVIOUS: f64 = 8.0;
 
 /// Fewest points of a level at an end of a series that is not short.
 const LEAST_AT_AN_END: usize = 3;
@@ -54,8 +55,11 @@ pub(super) fn levels(values: &[f64], sigmas: &[f64], seed: u64) -> Vec<Cut> {
     }
     let alpha = if n < FEW { ALPHA_SERIES } else { ALPHA_CHANGE };
     let test = |from: usize, at: usize, to: usize| {
-        // Two points at an end of a long series may be the first of a level, or odd. The next one will tell.
-        if n >= FEW && (from == 0 && at < LEAST_AT_AN_END || to == n && n - at < LEAST_AT_AN_END) {
+        // Two points at an end of a long series may be the first of a level, or odd. The next one will tell. At the usual level they are not odd.
+        let is_short = |from: usize, to: usize| {
+            to - from < LEAST_AT_AN_END && !(from..to).all(|i| noise::is_usual(values, i, sigmas[i]))
+        };
+        if n >= FEW && (from == 0 && is_short(0, at) || to == n && is_short(at, n)) {
             return 1.0;
         }
         let base = job_base(seed, &format!("level|{from}|{to}"));

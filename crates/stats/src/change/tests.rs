@@ -96,7 +96,7 @@ fn three_odd_points_at_an_end_are_a_level_beside_an_older_change() {
 #[test]
 fn excursions_of_three_points_or_more_are_found() {
     for (n, at, length, size) in
-        [(30, 12, 3, 8.0), (60, 20, 3, 6.0), (100, 50, 4, 6.0), (100, 90, 3, 8.0), (200, 120, 5, 5.0)]
+        [(30, 12, 3, 8.0), (30, 2, 3, 8.0), (60, 20, 3, 6.0), (100, 50, 4, 6.0), (100, 40, 3, 8.0), (200, 120, 5, 5.0)]
     {
         let values: Vec<f64> = normal(n, &format!("excursion {n} {at}"))
             .iter()
