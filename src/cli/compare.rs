@@ -354,7 +354,8 @@ fn report(args: &Compare, compared: &Compared, talk: &Talk) -> Result<Outcome, E
         let refuses = |c: &Comparison| c.primary && is_beyond(c);
         archive::write_atomic(file, machine::junit(&shown, names, refuses).as_bytes())?;
     }
-    if let (Some(file), Some(said)) = (&args.badge, badge::of(shown.iter().copied().filter(|c| c.scope == Scope::Load))) {
+    if let (Some(file), Some(said)) = (&args.badge, badge::of(shown.iter().copied().filter(|c| c.scope == Scope::Load)))
+    {
         archive::write_atomic(file, page::badge(&said).as_bytes())?;
     }
     Ok(decision)

@@ -74,10 +74,7 @@ fn each_workload_has_its_verdict_and_an_open_answer_says_what_would_decide_it() 
     published().says(
         OWN,
         "headline",
-        &[
-            "End-to-end latency: no difference larger than 2 %",
-            "for T2 and T5. T1 is undecided",
-        ],
+        &["End-to-end latency: no difference larger than 2 %", "for T2 and T5. T1 is undecided"],
     );
     published().says(
         OWN,

@@ -245,8 +245,7 @@ fn comparison(campaign: &str, m: usize, i: usize) -> Comparison {
     };
     let said = match kind {
         VerdictKind::NotComparable => {
-            "container and native are not comparable because another model ran than the label says (M1)"
-                .to_owned()
+            "container and native are not comparable because another model ran than the label says (M1)".to_owned()
         }
         VerdictKind::Equivalent => format!(
             "container and native are equivalent within 2% ({overhead:.2}% [{:.2}, {:.2}])",

@@ -203,23 +203,6 @@ fn a_rate_that_rises_by_three_quarters_has_a_change_of_its_own() {
 }
 
 #[test]
-fn runs_that_would_settle_are_always_more_than_there_are() {
-    use stats::power::{runs_to_decide, runs_to_settle};
-    let arm = |shift: f64| [99.0, 100.5, 101.0, 99.5, 100.0, 100.2, 99.8].map(|x| x + shift).to_vec();
-    let (a, wide) = (arm(0.0), [90.0, 110.0, 100.0, 95.0, 105.0, 98.0, 102.0].to_vec());
-    // Arms that may be equal: as many as the plan for equal arms says.
-    let plan = runs_to_decide(&a, &wide, 2.0, CONFIDENCE).unwrap();
-    assert!(plan > 7);
-    assert_eq!(runs_to_settle((&a, &wide), 2.0, 0.0, (-5.0, 5.0), CONFIDENCE), Some(plan));
-    // Arms 1 % apart with an interval of +-1.2 % and a margin of 2 %: the plan for equal arms has run out, the interval has not shrunk.
-    let b = arm(1.0);
-    assert!(runs_to_decide(&a, &b, 2.0, CONFIDENCE).unwrap() <= 7);
-    // It has to shrink from 1.2 to 1: 7 x 1.44 = 10.08 runs.
-    assert_eq!(runs_to_settle((&a, &b), 2.0, 1.0, (-0.2, 2.2), CONFIDENCE), Some(11));
-    assert_eq!(runs_to_settle((&a, &b), 2.0, 1.0, (0.1, 1.9), CONFIDENCE), Some(8), "one more at the least");
-}
-
-#[test]
 fn overhead_is_positive_when_b_costs_more() {
     assert_eq!(stats::overhead_pct(100.0, 110.0, Direction::LowerIsBetter).map(f64::round), Some(10.0));
     assert_eq!(stats::overhead_pct(110.0, 100.0, Direction::HigherIsBetter).map(f64::round), Some(10.0));

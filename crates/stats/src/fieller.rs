@@ -12,16 +12,6 @@ use super::student::Arm;
 /// Interval of mean(num) / mean(den). Absent when an arm has fewer than two values, or the denominator's mean is 0 or not clear of 0. In the
 /// last case the set is unbounded. Both arms constant: the point.
 pub fn ratio_interval(num: &[f64], den: &[f64], confidence: f64) -> Option<(f64, f64)> {
-    limits(num, den, |df| dist::t_quantile(0.5 + 0.5 * confidence, df))
-}
-
-/// The same at error rate `level`, both sides together. For levels near 0 a number cannot hold the confidence `1 - level`. A level of 0 has
-/// no interval.
-pub fn ratio_interval_at(num: &[f64], den: &[f64], level: f64) -> Option<(f64, f64)> {
-    limits(num, den, |df| -dist::t_quantile(0.5 * level, df))
-}
-
-fn limits(num: &[f64], den: &[f64], t: impl Fn(f64) -> f64) -> Option<(f64, f64)> {
     let (num, den) = (Arm::of(num)?, Arm::of(den)?);
     if den.mean == 0.0 {
         return None;
@@ -38,7 +28,7 @@ fn limits(num: &[f64], den: &[f64], t: impl Fn(f64) -> f64) -> Option<(f64, f64)
         // The numerator is exactly 0 without spread: its ratio is 0 whatever the denominator.
         return (r2 == 0.0).then_some((0.0, 0.0));
     }
-    let t2 = t(df).powi(2);
+    let t2 = dist::t_quantile(0.5 + 0.5 * confidence, df).powi(2);
     let (g, h) = (t2 * vd, t2 * vn);
     let lead = 1.0 - g;
     if lead <= 0.0 {
@@ -83,12 +73,6 @@ pub fn overhead_equivalence_p(a: &[f64], b: &[f64], direction: Direction, margin
 pub fn overhead_pct(a: &[f64], b: &[f64], direction: Direction, confidence: f64) -> Option<(f64, f64)> {
     let (num, den) = sides(a, b, direction)?;
     ratio_interval(num, den, confidence).map(per_cent)
-}
-
-/// The same at error rate `level`, both sides together. For levels near 0 a number cannot hold the confidence `1 - level`.
-pub fn overhead_pct_at(a: &[f64], b: &[f64], direction: Direction, level: f64) -> Option<(f64, f64)> {
-    let (num, den) = sides(a, b, direction)?;
-    ratio_interval_at(num, den, level).map(per_cent)
 }
 
 /// Numerator and denominator of an overhead. None where a mean is not positive or the metric allows no per cent.

@@ -92,31 +92,6 @@ pub fn runs_to_decide(a: &[f64], b: &[f64], margin_pct: f64, confidence: f64) ->
     smallest(|n| tost_power(n, delta_sd, confidence).is_some_and(|power| power >= TARGET_POWER))
 }
 
-/// Runs per arm that would settle an undecided comparison. Always more than either arm has.
-///
-/// [`runs_to_decide`] asks how many runs truly equal arms need. Where the arms have as many already, they are too different for this plan.
-/// What remains is the width of the interval, which shrinks with the root of the runs. It has to shrink until it lies within the margin or
-/// excludes zero, whichever is nearer to the observed difference.
-///
-/// - `interval`: 95 % interval of the difference, in the unit of `size` and `margin`.
-pub fn runs_to_settle(
-    (a, b): (&[f64], &[f64]),
-    margin: f64,
-    size: f64,
-    interval: (f64, f64),
-    confidence: f64,
-) -> Option<u64> {
-    let most = a.len().max(b.len()) as u64;
-    let planned = runs_to_decide(a, b, margin, confidence)?;
-    if planned > most {
-        return Some(planned);
-    }
-    let half = (interval.1 - interval.0) / 2.0;
-    let room = size.abs().max(margin - size.abs());
-    let runs = (most as f64 * (half / room).powi(2)).ceil();
-    (runs.is_finite() && runs <= MAX_RUNS as f64).then(|| (runs as u64).max(most + 1))
-}
-
 /// Probability that the two-sided pooled test rejects at noncentrality `nc`.
 fn rejection(nc: f64, df: f64, confidence: f64) -> f64 {
     let c = dist::t_quantile(0.5 + 0.5 * confidence, df);

@@ -47,16 +47,6 @@ pub fn is_tail(n: usize, p: f64) -> bool {
     n * (1.0 - p) < 1.0 - ROUNDING || n * p < 1.0 - ROUNDING
 }
 
-/// Whether quantile `p` of `n` values has an interval and may be judged: n(1-p) >= 5 for the upper half, np >= 5 for the lower.
-///
-/// Fewer values beyond it say little more than the extreme one.
-pub fn is_supported(n: usize, p: f64) -> bool {
-    const LEAST_BEYOND: f64 = 5.0;
-    // 500 (1 - 0.99) is 5 + 4e-15 in binary, and 100 (1 - 0.95) is 5 + 4e-15 too. Others fall as far below.
-    const ROUNDING: f64 = 1e-9;
-    n as f64 * p.min(1.0 - p) >= LEAST_BEYOND - ROUNDING
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,13 +65,5 @@ mod tests {
             assert_eq!(max.to_bits(), sorted[n - 1].to_bits());
         }
         assert!(quantiles_and_max(&mut [], [0.5]).0[0].is_nan());
-    }
-
-    #[test]
-    fn a_percentile_is_supported_from_five_values_beyond_it_on() {
-        for (p, least) in [(0.5, 10), (0.9, 50), (0.95, 100), (0.99, 500), (0.999, 5_000), (0.05, 100), (0.01, 500)] {
-            assert!(is_supported(least, p) && !is_supported(least - 1, p), "p{}", 100.0 * p);
-        }
-        assert!(!is_supported(usize::MAX, 1.0) && !is_supported(0, 0.5));
     }
 }

@@ -229,7 +229,8 @@ fn interaction(
         })
         .collect();
     let found = blocks::interaction(&differences)?;
-    let of_load = |load: usize| stats::mean(&differences.iter().filter_map(|row| row.get(load)).copied().collect::<Vec<_>>());
+    let of_load =
+        |load: usize| stats::mean(&differences.iter().filter_map(|row| row.get(load)).copied().collect::<Vec<_>>());
     let each: Vec<f64> = (0..loads.len()).map(|load| overhead::from_scale(of_load(load), direction)).collect();
     let ends = each.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(*x), high.max(*x)));
     let per_cent = direction != Direction::DifferenceOnly && ends.0.is_finite() && ends.1.is_finite();
@@ -276,7 +277,9 @@ fn is_one_measurement(case: &Case<'_>, arms: &[&str], first: &str, second: &str)
         let loads: Vec<(&str, &str)> = case
             .cells
             .iter()
-            .filter(|cell| cell.environment == *arm && !cell.numbers(first).is_empty() && !cell.numbers(second).is_empty())
+            .filter(|cell| {
+                cell.environment == *arm && !cell.numbers(first).is_empty() && !cell.numbers(second).is_empty()
+            })
             .map(|cell| (cell.model, cell.workload))
             .collect();
         if loads.is_empty() {

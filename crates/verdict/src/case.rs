@@ -75,7 +75,16 @@ impl<'a> Case<'a> {
             .into_iter()
             .map(|((model, workload, environment), runs)| Cell { model, workload, environment, runs })
             .collect();
-        Case { campaign, runs, cells, facts, baseline: None, primary: Vec::new(), over_time: false, derived: OnceLock::new() }
+        Case {
+            campaign,
+            runs,
+            cells,
+            facts,
+            baseline: None,
+            primary: Vec::new(),
+            over_time: false,
+            derived: OnceLock::new(),
+        }
     }
 
     /// Columns that are functions of others, looked for once. To be asked when the primary metrics are chosen: they say which column is kept.

@@ -7,8 +7,8 @@ use super::Settings;
 use super::effect::EffectEstimate;
 use super::method::Layout;
 use super::report::{
-    Adjusted, Comparison, Effect, FReport, Group, Interval, NamedInterval, OrderReport, PairRow, PermutationReport, Scope, Stability,
-    TReport, TostReport, UReport, Verdict, VerdictKind, WReport, WithoutFlagged,
+    Adjusted, Comparison, Effect, FReport, Group, Interval, NamedInterval, OrderReport, PairRow, PermutationReport,
+    Scope, Stability, TReport, TostReport, UReport, Verdict, VerdictKind, WReport, WithoutFlagged,
 };
 use sparkbench_model::{Direction, Metric};
 use sparkbench_stats::{self as stats, bootstrap, permutation};

@@ -18,7 +18,9 @@ use super::compare;
 use super::distinct::distinct;
 use super::number::{capital, count, list, significant};
 use super::pool;
-use super::report::{Comparison, Comparisons, Group, HypothesisReport, PublishedCheck, Sentence, Severity, TrapReport, TrapStatus};
+use super::report::{
+    Comparison, Comparisons, Group, HypothesisReport, PublishedCheck, Sentence, Severity, TrapReport, TrapStatus,
+};
 use super::trap;
 use sparkbench_model::{Metric, within};
 

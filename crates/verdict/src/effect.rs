@@ -5,8 +5,8 @@
 //!
 //! Everything is told as an overhead in per cent, or as a difference in the unit of the metric where no per cent exists.
 
-use sparkbench_stats::bootstrap::Job;
 use sparkbench_stats::blocks::{self, Block};
+use sparkbench_stats::bootstrap::Job;
 use sparkbench_stats::contrast::Contrast;
 use sparkbench_stats::{self as stats, Direction, consecutive, fieller, overhead, permutation};
 
@@ -53,7 +53,13 @@ impl EffectEstimate {
                 let p = stats::welch(&a, &b, 0.95).zip(time.as_ref()).map(|(plain, time)| plain.p.max(time.p()));
                 // Without it nothing is known of what time did.
                 let estimates = time.map(|time| vec![Part::Means(a.clone(), b.clone()), Part::T(time)]);
-                Self { size: of_means(&a, &b, direction), estimates: estimates.unwrap_or_default(), p, direction, layout }
+                Self {
+                    size: of_means(&a, &b, direction),
+                    estimates: estimates.unwrap_or_default(),
+                    p,
+                    direction,
+                    layout,
+                }
             }
             _ => {
                 let splits = || permutation::studentised(&a, &b, job).map_or(0.0, |test| test.p);
@@ -213,7 +219,9 @@ fn mean_on_scale(values: &[f64], direction: Direction) -> f64 {
 fn at_equal_time(layout: &Layout, direction: Direction) -> Option<Contrast> {
     let first = layout.a.iter().chain(&layout.b).filter_map(|unit| unit.started).min()?;
     let of = |units: &[Unit]| -> Option<Vec<(f64, f64)>> {
-        let point = |unit: &Unit| Some((unit.started?.seconds_since(first) / 3_600.0, overhead::on_scale(unit.value, direction)));
+        let point = |unit: &Unit| {
+            Some((unit.started?.seconds_since(first) / 3_600.0, overhead::on_scale(unit.value, direction)))
+        };
         units.iter().map(point).collect()
     };
     consecutive::at_equal_time(&of(&layout.a)?, &of(&layout.b)?)

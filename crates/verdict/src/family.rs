@@ -60,10 +60,8 @@ pub(crate) fn adjust(comparisons: &mut [(Comparison, Vec<Incomparability>)], fam
             known.insert(place_of(c, &c.metric), (found, at(&adjusted.3)));
         }
     }
-    let sources: BTreeMap<Place, String> = comparisons
-        .iter()
-        .filter_map(|(c, _)| Some((place_of(c, &c.metric), source_of(c)?.to_owned())))
-        .collect();
+    let sources: BTreeMap<Place, String> =
+        comparisons.iter().filter_map(|(c, _)| Some((place_of(c, &c.metric), source_of(c)?.to_owned()))).collect();
     for (c, _) in comparisons {
         let Some((mut from, is_same)) = source_of(c).map(|from| (from.to_owned(), c.counted_with.is_some())) else {
             give(c, known.get(&place_of(c, &c.metric)).cloned().unwrap_or_default());

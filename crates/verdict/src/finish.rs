@@ -7,8 +7,8 @@ use super::compare;
 use super::grammar::{self, Decision, Incomparability, VerdictInputs, said};
 use super::group::{FEW_REQUESTS, REQUESTS_FOR_P99};
 use super::memory::Round;
-use super::number::{fixed, significant};
 use super::method::Design;
+use super::number::{fixed, significant};
 use super::report::{Comparison, Group, IntervalOfVerdict, SequentialReport, Verdict, VerdictKind};
 use super::{CV_LIMIT_PCT, Settings, promise, sequential, stability};
 use sparkbench_model::{Direction, Metric};
@@ -98,12 +98,7 @@ fn by_looks(c: &Comparison, looks: &SequentialReport, metric: &Metric) -> Decisi
 
 type Arms<'a> = (&'a Option<Group>, &'a Option<Group>);
 
-fn grounds(
-    c: &Comparison,
-    metric: &Metric,
-    obstacles: Vec<Incomparability>,
-    settings: &Settings,
-) -> VerdictInputs {
+fn grounds(c: &Comparison, metric: &Metric, obstacles: Vec<Incomparability>, settings: &Settings) -> VerdictInputs {
     let tost = c.tost.as_ref();
     let interval = if metric.ratio_scale {
         c.overhead_ci.as_ref().map(|i| (i.low, i.high))
@@ -160,7 +155,9 @@ fn caveats(c: &Comparison, arms: Arms<'_>) -> Vec<String> {
         said.push(format!("{n}, below {}", bootstrap::SMALL_N));
     }
     if c.brown_forsythe.as_ref().is_some_and(|test| test.p < 0.05) && a != b && c.design != Design::InBlocks {
-        said.push("unequal spread and unequal numbers of runs: differences are found too often (variance-differs)".to_owned());
+        said.push(
+            "unequal spread and unequal numbers of runs: differences are found too often (variance-differs)".to_owned(),
+        );
     }
     let mut flagged = 0;
     for group in [arms.0, arms.1].into_iter().flatten() {

@@ -238,7 +238,10 @@ mod tests {
             inner: Some((-0.3, 0.5)),
             ..grounds()
         };
-        assert_eq!(decide(&same).statement, "native and container are equivalent within 2% (0.1%, 90% interval [-0.3, 0.5])");
+        assert_eq!(
+            decide(&same).statement,
+            "native and container are equivalent within 2% (0.1%, 90% interval [-0.3, 0.5])"
+        );
         assert_eq!(decide(&VerdictInputs { equivalent: false, ..same }).kind, VerdictKind::Inconclusive);
     }
 

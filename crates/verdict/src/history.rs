@@ -16,10 +16,10 @@ use rayon::prelude::*;
 
 use self::cells::SharedCell;
 use self::series::{Figure, followed, newest, over_time, reading, versions};
+use super::family::{self, Family};
 use super::grammar::Incomparability;
 use super::memory::Round;
 use super::report::{Group, HistoryFigure, HistoryPoint, HistoryReport, HistoryStep};
-use super::family::{self, Family};
 use super::{CellValues, Settings, Study, change, finish, layout, pairing, trap};
 use sparkbench_model::{Campaign, Instant, Metric, Run};
 

@@ -22,7 +22,8 @@ use super::memory::{Memory, Round};
 use super::physics;
 use super::reference;
 use super::report::{
-    Across, Analysis, Asked, CampaignReport, Comparison, Comparisons, FactsReport, Group, LocalTable, SCHEMA, SettingsReport, Tool,
+    Across, Analysis, Asked, CampaignReport, Comparison, Comparisons, FactsReport, Group, LocalTable, SCHEMA,
+    SettingsReport, Tool,
 };
 use super::trap;
 use super::{
@@ -155,7 +156,8 @@ fn add_campaign(analysis: &mut Analysis, case: &Case<'_>, groups: &[Group], roun
     }
     let finish = |rows: Vec<(Comparison, Vec<Incomparability>)>, groups: &[Group]| -> Vec<Comparison> {
         let each = rows.into_par_iter().with_max_len(1);
-        let mut done: Vec<Comparison> = each.map(|(c, obstacles)| finish::finish(c, obstacles, groups, round)).collect();
+        let mut done: Vec<Comparison> =
+            each.map(|(c, obstacles)| finish::finish(c, obstacles, groups, round)).collect();
         sort(&mut done);
         done
     };

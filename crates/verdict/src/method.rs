@@ -174,7 +174,8 @@ fn blocks(a: &[Unit], b: &[Unit], number: fn(&Unit) -> Option<u32>, declared: bo
                 Some(stats::mean(&hours))
             };
             let all: Option<Vec<f64>> = a.iter().chain(&b).map(|unit| unit.hours()).collect();
-            let ends = all.map(|all| all.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), at| (l.min(*at), h.max(*at))));
+            let ends = all
+                .map(|all| all.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), at| (l.min(*at), h.max(*at))));
             let values = |units: &[&Unit]| units.iter().map(|unit| unit.value).collect();
             let first = |units: &[&Unit]| units.first().map(|unit| unit.run.clone()).unwrap_or_default();
             let lead = mean(&b).zip(mean(&a)).map_or(0.0, |(b, a)| b - a);

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeSet;
 
-use super::{Settings, Study};
 use super::columns;
 use super::number::{capital, count, list};
 use super::promise;
 use super::report::{Analysis, CampaignReport, Comparison, Sentence, Severity, TrapReport, TrapStatus, VerdictKind};
 use super::trap::{self, model_mismatch};
+use super::{Settings, Study};
 use sparkbench_model::{AskedFactor, Campaign, Direction, Factor, Metric, Run, Setting, SettingKind, Taken};
 
 /// Names and campaigns in the sentence. More are counted.
@@ -27,7 +27,8 @@ const NAMES_THE_MODEL: &str = model_mismatch::ID;
 
 /// Gives every campaign its next steps.
 pub(crate) fn give(analysis: &mut Analysis, settings: &Settings) {
-    let steps: Vec<Vec<Sentence>> = analysis.campaigns.iter().map(|campaign| steps(analysis, campaign, settings)).collect();
+    let steps: Vec<Vec<Sentence>> =
+        analysis.campaigns.iter().map(|campaign| steps(analysis, campaign, settings)).collect();
     for (campaign, steps) in analysis.campaigns.iter_mut().zip(steps) {
         campaign.next = steps;
     }

@@ -141,13 +141,8 @@ pub(super) fn units(cell: &Cell<'_>, metric: &str) -> Vec<Unit> {
                 *n += 1.0;
             }
             None => {
-                let unit = Unit {
-                    run: run.id.clone(),
-                    block: run.block,
-                    repeat: run.repeat,
-                    started: run.started,
-                    value,
-                };
+                let unit =
+                    Unit { run: run.id.clone(), block: run.block, repeat: run.repeat, started: run.started, value };
                 units.push((own, unit, 1.0));
             }
         }

@@ -232,10 +232,10 @@ mod tests {
 
     use super::*;
     use crate::compare::Pair;
-    use crate::memory::Memory;
-    use crate::report::OrderReport;
     use crate::family::Family;
+    use crate::memory::Memory;
     use crate::method::{Layout, Unit};
+    use crate::report::OrderReport;
     use crate::{CellValues, family, finish, group};
 
     fn settings() -> Settings {

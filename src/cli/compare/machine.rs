@@ -70,7 +70,10 @@ pub(super) fn junit(shown: &[&Comparison], names: &[String], refuses: impl Fn(&C
         shown.len(),
     );
     for c in shown {
-        let (class, name) = (xml(&format!("{}.{}", c.model, if c.scope == Scope::AllLoads { "all loads" } else { c.workload.as_str() })), xml(&c.metric));
+        let (class, name) = (
+            xml(&format!("{}.{}", c.model, if c.scope == Scope::AllLoads { "all loads" } else { c.workload.as_str() })),
+            xml(&c.metric),
+        );
         let (said, whole) = (xml(&c.verdict.said), xml(&c.verdict.text));
         text.push_str(&format!("  <testcase classname=\"{class}\" name=\"{name}\">"));
         if refuses(c) {

@@ -6,9 +6,9 @@
 use super::labels::{self, Badge};
 use super::number::{self, ABSENT, decimals, fixed, p, plain, signed};
 use sparkbench_model::within;
+use sparkbench_verdict::method::Design;
 use sparkbench_verdict::number::decimals as sentence_decimals;
 use sparkbench_verdict::report::{Comparison, Interval, TReport};
-use sparkbench_verdict::method::Design;
 use sparkbench_verdict::stability;
 
 /// One row of numbers.
@@ -119,11 +119,7 @@ impl RowView {
             change_ci: c.change_ci.map_or_else(String::new, |ci| number::ends(ci, percent)),
             ratio: c.ratio.map_or_else(|| ABSENT.to_owned(), |ratio| fixed(ratio, 2)),
             holm: number::p_or(c.p_adjusted.holm),
-            smallest: c
-                .tost
-                .as_ref()
-                .and_then(|t| t.smallest_margin_pct)
-                .map_or_else(|| ABSENT.to_owned(), percent_of),
+            smallest: c.tost.as_ref().and_then(|t| t.smallest_margin_pct).map_or_else(|| ABSENT.to_owned(), percent_of),
             mde: c.mde_pct.map_or_else(|| ABSENT.to_owned(), percent_of),
             runs_needed: c.runs_needed.map_or_else(|| ABSENT.to_owned(), number::count),
             to_decide: c.promise.map(|promise| promise.blocks).map(number::count),

@@ -115,9 +115,7 @@ pub(super) fn look(pair: &Pair<'_>, n: usize, (nominal_p, equivalence_level): (f
         means: (stats::mean(a), stats::mean(b)),
         estimate: found.estimate,
         overhead_pct: per_cent.then(|| overhead::from_scale(found.estimate, pair.direction)),
-        repeated_pct: ends
-            .filter(|_| per_cent)
-            .and_then(|ends| overhead::interval_from_scale(ends, pair.direction)),
+        repeated_pct: ends.filter(|_| per_cent).and_then(|ends| overhead::interval_from_scale(ends, pair.direction)),
         repeated: blocks::paired(&plain).and_then(|plain| plain.interval_at(nominal_p)),
         call,
     })

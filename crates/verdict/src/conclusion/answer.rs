@@ -5,8 +5,8 @@
 
 use super::headline::{capital_unless_name, change, comparable, mislabelled, tells};
 use super::seen;
-use crate::grammar::said::is_time;
 use crate::distinct::distinct;
+use crate::grammar::said::is_time;
 use crate::number::{capital, count, fixed, list, range, significant};
 use crate::report::{Analysis, CampaignReport, Comparison, Scope, VerdictKind};
 use sparkbench_model::{Direction, within};

@@ -15,9 +15,7 @@ pub(super) fn seen(cells: &[&Comparison], traps: &[TrapReport]) -> Option<Senten
         cells.iter().filter(|c| c.change_pct.is_some() && c.change_ci.is_some()).copied().collect();
     let first = *usable.first()?;
     let because: Vec<String> = usable.iter().map(|c| c.ident()).collect();
-    let beside_zero = |c: &Comparison| {
-        c.overhead_ci.as_ref().is_some_and(|i| i.low > 0.0 || i.high < 0.0)
-    };
+    let beside_zero = |c: &Comparison| c.overhead_ci.as_ref().is_some_and(|i| i.low > 0.0 || i.high < 0.0);
     // Of many intervals of 95 % some leave zero out by chance: where there is a verdict, its adjusted p decides.
     let shown = |c: &Comparison| match c.verdict.kind {
         VerdictKind::NotComparable => beside_zero(c),

@@ -7,8 +7,8 @@
 //! a throughput round in the head.
 
 use super::Incomparability;
-use crate::promise;
 use crate::number::{count, decimals, fixed, significant};
+use crate::promise;
 use crate::report::{Comparison, VerdictKind};
 use sparkbench_model::{Direction, Metric, within};
 
@@ -73,7 +73,8 @@ pub(crate) fn said(
 pub(crate) fn advice(c: &Comparison, kind: VerdictKind, obstacles: &[Incomparability]) -> Option<String> {
     if kind == VerdictKind::Inconclusive {
         let measure = |promise| format!("Measure {}, taking turns.", promise::amount(promise, c.design));
-        let apart = || c.design.is_apart().then(|| "Let the arms take turns: one after the other costs four times the runs.");
+        let apart =
+            || c.design.is_apart().then(|| "Let the arms take turns: one after the other costs four times the runs.");
         return c.promise.as_ref().map(measure).or_else(|| apart().map(str::to_owned));
     }
     if kind != VerdictKind::NotComparable || !is_once(c, obstacles) {
@@ -350,13 +351,7 @@ mod tests {
         let mut c = comparison(&metric);
         let (p, equivalent) = (0.01, true);
         let none = None;
-        c.tost = Some(TostReport {
-            margin_pct: 2.0,
-            p,
-            equivalent,
-            p_holm: none,
-            smallest_margin_pct: none,
-        });
+        c.tost = Some(TostReport { margin_pct: 2.0, p, equivalent, p_holm: none, smallest_margin_pct: none });
         let line = said(&c, &metric, VerdictKind::Equivalent, false, &[]);
         assert_eq!(line, "no difference larger than 2 % between native and docker");
     }
