@@ -12,7 +12,7 @@
 
 mod statistic;
 
-use self::statistic::{Means, Statistic, Welch};
+use self::statistic::{Means, SplitStatistic, Welch};
 use super::bootstrap::{Job, parallel, sorted_sample};
 use super::random::lanes::{self, BLOCK, Kernel, LANES, Lanes, Rows};
 use super::random::{Stream, WORD_INDEX_MAX, job_base, word_index};
@@ -100,7 +100,7 @@ impl Test<Welch> {
     }
 }
 
-impl<S: Statistic> Test<S> {
+impl<S: SplitStatistic> Test<S> {
     fn p_value(&self, job: &Job) -> Permutation {
         match splits(self.pooled.len(), self.chosen) {
             Some(count) => Permutation { p: self.hits_of_all() as f64 / count as f64, exact: true, count },
@@ -162,7 +162,7 @@ struct Splits<'a, S> {
     out: &'a mut [bool],
 }
 
-impl<S: Statistic> Kernel for Splits<'_, S> {
+impl<S: SplitStatistic> Kernel for Splits<'_, S> {
     type Out = ();
 
     #[inline(always)]

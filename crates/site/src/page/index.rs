@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::address::Addresses;
-use super::campaign::{ALL_LOADS, place};
 use super::extras::Extras;
 use super::figure::FigureView;
 use super::file::{Download, HashedPage};
+use super::labels::{ALL_LOADS, place};
 use super::link::{Link, SourceLink, run_href, trap_href};
 use super::places::Places;
 use super::publish::version::{self, Version};

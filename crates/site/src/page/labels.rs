@@ -8,7 +8,18 @@ use std::collections::BTreeSet;
 use sparkbench_model::{Direction, Instant, Metric, within};
 use sparkbench_verdict::number::list;
 use sparkbench_verdict::report::across::Agreeing;
-use sparkbench_verdict::report::{Comparison, Outcome, Severity, TrapStatus, VerdictKind};
+use sparkbench_verdict::report::{Comparison, Outcome, Scope, Severity, TrapStatus, VerdictKind};
+
+/// First part of the anchors of answers over all loads.
+pub(super) const ALL_LOADS: &str = "all-loads";
+
+/// Place of a comparison in words: its cell, or how many loads it is about.
+pub(super) fn place(c: &Comparison) -> String {
+    match c.scope {
+        Scope::AllLoads => format!("all {} loads", c.loads.len()),
+        Scope::Load => format!("{} · {}", c.model, c.workload),
+    }
+}
 
 /// A word with a glyph and a class: colour is the third sign, never the only one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 use crate::sample;
 
 /// What makes a split a hit, from what is summed over its smaller arm.
-pub(super) trait Statistic: Sync {
+pub(super) trait SplitStatistic: Sync {
     /// Sums over the values chosen so far.
     type Sums: Copy + Default;
 
@@ -34,7 +34,7 @@ impl Means {
     }
 }
 
-impl Statistic for Means {
+impl SplitStatistic for Means {
     type Sums = f64;
 
     #[inline(always)]
@@ -82,7 +82,7 @@ impl Welch {
     }
 }
 
-impl Statistic for Welch {
+impl SplitStatistic for Welch {
     type Sums = [f64; 2];
 
     #[inline(always)]

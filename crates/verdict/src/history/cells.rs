@@ -12,9 +12,9 @@ use crate::Study;
 use crate::case::Case;
 use sparkbench_model::{Campaign, Instant, Run};
 
-/// Key by which cells of two campaigns are the same.
+/// The key by which cells of two campaigns are the same.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
+pub(super) struct CellKey {
     pub machine: Option<String>,
     pub model: String,
     /// Lengths, batch and rate where they are known, else the label.
@@ -25,7 +25,7 @@ pub(super) struct Key {
 
 /// A cell that at least two campaigns measured.
 pub(super) struct SharedCell<'a> {
-    pub key: Key,
+    pub key: CellKey,
     /// Campaigns in order of their first runs, each with its runs in order of time.
     pub sides: Vec<(&'a str, Vec<&'a Run>)>,
     /// Runs that are left out as copies.
@@ -34,7 +34,7 @@ pub(super) struct SharedCell<'a> {
 
 /// Every such cell, by machine, model, shape, environment and engine.
 pub(super) fn shared(study: &Study) -> Vec<SharedCell<'_>> {
-    let mut cells: BTreeMap<Key, BTreeMap<&str, Vec<&Run>>> = BTreeMap::new();
+    let mut cells: BTreeMap<CellKey, BTreeMap<&str, Vec<&Run>>> = BTreeMap::new();
     for campaign in &study.campaigns {
         let own: Vec<&Run> = study.runs.iter().filter(|run| run.campaign == campaign.name).collect();
         let case = Case::of_runs(campaign, own, &study.facts);
@@ -82,7 +82,7 @@ fn leave_out_copies(sides: &mut Vec<(&str, Vec<&Run>)>) -> usize {
     copies
 }
 
-fn key(run: &Run, machine: Option<&str>) -> Key {
+fn key(run: &Run, machine: Option<&str>) -> CellKey {
     let setup = &run.setup;
     let shape = match (setup.isl, setup.osl) {
         (Some(isl), Some(osl)) => {
@@ -91,7 +91,7 @@ fn key(run: &Run, machine: Option<&str>) -> Key {
         }
         _ => run.workload.clone(),
     };
-    Key {
+    CellKey {
         machine: machine.map(str::to_owned).or_else(|| setup.machine.clone()),
         model: setup.model_served.clone().or_else(|| setup.model_id.clone()).unwrap_or_else(|| run.model.clone()),
         shape,

@@ -27,7 +27,7 @@ use super::draft::{AcrossRows, Draft, DrawnPage, PageKind, Rows, template_fault}
 use super::figure::{self, FigureView};
 use super::front::{self, CampaignAnswer, Fact, HypothesisView, SentenceView, TrapStrip};
 use super::index::Site;
-use super::labels::{self, Badge};
+use super::labels::{self, ALL_LOADS, Badge};
 use super::link::{Link, run_href};
 use super::missing_runs::{self, MissingRunRow};
 use super::number::{self, ABSENT, plain, plain_or};
@@ -41,9 +41,6 @@ use sparkbench_verdict::report::{CampaignReport, Comparison, Criterion, Essentia
 use sparkbench_verdict::trap::{self, Theme};
 
 const ROOT: &str = "../../";
-
-/// First part of the anchors of answers over all loads.
-pub(super) const ALL_LOADS: &str = "all-loads";
 
 /// Level below which the loads are said to differ among themselves.
 const INTERACTION: f64 = 0.05;
@@ -455,14 +452,6 @@ pub(super) fn cell(campaign: &CampaignReport, model: &str, workload: &str) -> St
         model.to_owned()
     } else {
         format!("{model} · {workload}")
-    }
-}
-
-/// Place of a comparison in words: its cell, or how many loads it is about.
-pub(super) fn place(c: &Comparison) -> String {
-    match c.scope {
-        Scope::AllLoads => format!("all {} loads", c.loads.len()),
-        Scope::Load => format!("{} · {}", c.model, c.workload),
     }
 }
 

@@ -6,10 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::order::{OrderView, order};
-use super::{ALL_LOADS, ROOT, cell, place, rank};
+use super::{ROOT, cell, rank};
 use crate::page::comparison::{Account, Brief, RowView};
 use crate::page::figure::{self, FigureView};
 use crate::page::index::Site;
+use crate::page::labels::{ALL_LOADS, place};
 use sparkbench_text::slug::anchor_of;
 use sparkbench_verdict::report::{CampaignReport, Comparison, Group, RunReport};
 
