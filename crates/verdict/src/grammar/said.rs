@@ -73,9 +73,8 @@ pub(crate) fn said(
 pub(crate) fn advice(c: &Comparison, kind: VerdictKind, obstacles: &[Incomparability]) -> Option<String> {
     if kind == VerdictKind::Inconclusive {
         let measure = |promise| format!("Measure {}, taking turns.", promise::amount(promise, c.design));
-        let apart =
-            || c.design.is_apart().then(|| "Let the arms take turns: one after the other costs four times the runs.");
-        return c.promise.as_ref().map(measure).or_else(|| apart().map(str::to_owned));
+        let apart = "Let the arms take turns: one after the other costs four times the runs.";
+        return c.promise.as_ref().map(measure).or_else(|| c.design.is_apart().then(|| apart.to_owned()));
     }
     if kind != VerdictKind::NotComparable || !is_once(c, obstacles) {
         return None;

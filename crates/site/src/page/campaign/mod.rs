@@ -37,7 +37,7 @@ use super::table::TableSection;
 use super::telemetry;
 use sparkbench_model::{Metric, within};
 use sparkbench_text::slug::anchor_of;
-use sparkbench_verdict::report::{CampaignReport, Comparison, Criterion, Essential, Group, RunReport, Scope, Sentence};
+use sparkbench_verdict::report::{CampaignReport, Comparison, Criterion, Essential, Group, RunReport, Sentence};
 use sparkbench_verdict::trap::{self, Theme};
 
 const ROOT: &str = "../../";
