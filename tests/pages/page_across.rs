@@ -98,7 +98,8 @@ fn engines_stand_side_by_side_where_the_rules_allow_it_and_the_reason_is_cited_w
         let known: Vec<&str> = table.comparisons.iter().map(|c| c.candidate.as_str()).collect();
         found.unwrap_or_else(|| panic!("no {label} among {known:?}"))
     };
-    assert_eq!(of("Engine Two, native").verdict.kind, VerdictKind::Faster);
+    // One engine ran after the other, so the few runs show nothing. They can be compared.
+    assert_eq!(of("Engine Two, native").verdict.kind, VerdictKind::Inconclusive);
     assert_eq!(of("Engine Three, native").verdict.kind, VerdictKind::NotComparable);
     assert_eq!(of("Engine Two, container").verdict.kind, VerdictKind::NotComparable);
     for reason in ["the quantisation differs", "the environment differs: native against container"] {

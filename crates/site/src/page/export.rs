@@ -174,7 +174,6 @@ pub(super) const COLUMNS: &[&str] = &[
     "change_high",
     "said",
     "advice",
-    "pooled",
     "scope",
     "loads",
     "design",
@@ -187,6 +186,7 @@ pub(super) const COLUMNS: &[&str] = &[
     "promise_blocks",
     "promise_hours",
     "promise_probability",
+    "pooled",
 ];
 
 /// `data/comparisons.csv` (RFC 4180): one row per comparison, every digit, absent cells empty. The last column tells the
@@ -299,7 +299,6 @@ fn cells(c: &Comparison, pooled: bool) -> Vec<String> {
         c_high,
         text(&c.verdict.said),
         text(c.verdict.advice.as_deref().unwrap_or("")),
-        pooled.to_string(),
         match c.scope {
             Scope::Load => "load".into(),
             Scope::AllLoads => "all-loads".into(),
@@ -315,6 +314,7 @@ fn cells(c: &Comparison, pooled: bool) -> Vec<String> {
         c.promise.map_or_else(String::new, |promise| promise.blocks.to_string()),
         optional(c.promise.and_then(|promise| promise.hours)),
         optional(c.promise.map(|promise| promise.probability)),
+        pooled.to_string(),
     ]
 }
 

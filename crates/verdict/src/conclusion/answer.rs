@@ -7,7 +7,7 @@ use super::headline::{capital_unless_name, change, comparable, mislabelled, tell
 use super::seen;
 use crate::distinct::distinct;
 use crate::grammar::said::is_time;
-use crate::number::{capital, count, fixed, list, range, significant};
+use crate::number::{count, fixed, list, range, significant};
 use crate::report::{Analysis, CampaignReport, Comparison, Scope, VerdictKind};
 use sparkbench_model::{Direction, within};
 
@@ -106,10 +106,7 @@ fn of_comparisons(answers: &[&Comparison], loads: &[&Comparison], campaign: &Cam
         let loads = of_loads(first);
         return Some(format!("No difference{what} larger than {margins} % between {baseline} and {others}{loads}."));
     }
-    let also = match same.as_slice() {
-        [] => String::new(),
-        some => format!(" {} agrees within {} %.", capital(&list(&metrics_of(some))), margins(some)),
-    };
+    let also = agreeing(&same, &told);
     let shown = if is_of_speed(&open) { "loss" } else { "difference" };
     let mut text = format!("No {shown} is shown between {baseline} and {others}{}.", of_loads(first));
     text.push_str(&excluded(&open));
@@ -132,8 +129,24 @@ fn of_loads(c: &Comparison) -> String {
     }
 }
 
-fn metrics_of(rows: &[&Comparison]) -> Vec<String> {
-    distinct(rows.iter().map(|c| within(&c.label)))
+/// " Within 3 % agree: end-to-end latency, output throughput of docker." Arms are named where only some agree.
+fn agreeing(same: &[&Comparison], told: &[&Comparison]) -> String {
+    if same.is_empty() {
+        return String::new();
+    }
+    let each = distinct(same.iter().map(|c| within(&c.label))).into_iter().map(|label| {
+        let is_of = |c: &&&Comparison| within(&c.label) == label;
+        let arms = names(same.iter().filter(is_of).copied());
+        let all = names(told.iter().filter(is_of).copied());
+        if arms.len() == all.len() {
+            return label;
+        }
+        let arms: Vec<String> = arms.into_iter().map(str::to_owned).collect();
+        format!("{label} of {}", list(&arms))
+    });
+    let each: Vec<String> = each.collect();
+    let verb = if each.len() == 1 { "agrees" } else { "agree" };
+    format!(" Within {} % {verb}: {}.", margins(same), each.join(", "))
 }
 
 fn is_of_speed(open: &[&Comparison]) -> bool {
