@@ -34,7 +34,8 @@ fn load(server: &RealServer, name: &str, options: &[&str]) -> Measured {
     let folder = Folder::new(&format!("real-{name}"));
     let before = server.metrics();
     let url = server.url();
-    let ending = run_in(folder.path(), &[&["load", "--url", &url, "--json", "-", "--warmup", "0"], options].concat(), &[]);
+    let ending =
+        run_in(folder.path(), &[&["load", "--url", &url, "--json", "-", "--warmup", "0"], options].concat(), &[]);
     let counted = server.metrics().into_iter().map(|(name, after)| {
         let more = after - before.get(&name).copied().unwrap_or(0.0);
         (name, more)

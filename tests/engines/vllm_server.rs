@@ -37,7 +37,8 @@ fn alone() -> (MutexGuard<'static, ()>, File) {
 /// A load's end and its summary.
 fn load(server: &RealServer, folder: &Folder, options: &[&str], variables: &[(&str, &str)]) -> (Ending, Value) {
     let url = server.url();
-    let ending = run_in(folder.path(), &[&["load", "--url", &url, "--json", "-", "--warmup", "0"], options].concat(), variables);
+    let ending =
+        run_in(folder.path(), &[&["load", "--url", &url, "--json", "-", "--warmup", "0"], options].concat(), variables);
     let summary = serde_json::from_str(&ending.out).unwrap_or(Value::Null);
     (ending, summary)
 }

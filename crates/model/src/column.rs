@@ -265,7 +265,7 @@ const ENTRIES: &[Entry] = &[
         "%",
         "smallest margin within which they would be equivalent",
     ),
-    Entry(&["tost.p_holm"], Number, "", "the same p among those of its family, after Holm. It decides"),
+    Entry(&["tost_p_holm", "tost.p_holm"], Number, "", "the same p among those of its family, after Holm. It decides"),
     Entry(&["power_at_10pct"], Number, "", "chance to see a difference of 10 %, were it there"),
     Entry(&["mde_pct"], Number, "%", "smallest difference that would be seen with a chance of 80 %"),
     Entry(&["runs_needed"], Integer, "runs per arm", "runs for a power of 80 % at 10 %"),

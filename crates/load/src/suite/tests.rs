@@ -31,7 +31,8 @@ fn an_empty_table_is_the_load_that_a_command_line_without_options_is() {
     let planned = well("");
     let work =
         Work::Synthetic { isl: Lengths::Fixed(128), osl: Lengths::Fixed(128), prefix: Prefix { tokens: 0, groups: 1 } };
-    assert_eq!(planned, [Planned::new("", false, Settings { requests: Some(20), work, ..Settings::default() })]);
+    let settings = Settings { requests: Some(20), work, warmup: None, ..Settings::default() };
+    assert_eq!(planned, [Planned::new("", false, settings)]);
 }
 
 #[test]
