@@ -115,7 +115,8 @@ fn each_bad_file_is_named_with_the_field_and_the_rest_is_analysed() {
             "no known format has the keys of 'b/rows.json': it is a list, and its rows start with 'who', 'ttft', 'tok/s'. \
              Try: a table of runs has a column that tells its rows apart ('model', 'environment', 'workload', 'concurrency' or \
              'context_length') and names of metrics, such as 'ttft_ms', 'decode_tok_s' or 'output_throughput_tok_s'. \
-             'ttft' may be 'ttft_ms', 'tok/s' may be 'output_throughput_tok_s' or 'total_throughput_tok_s' or 'decode_tok_s'",
+             'ttft' may be 'ttft_ms', 'tok/s' may be 'output_throughput_tok_s' or 'total_throughput_tok_s' or 'decode_tok_s' \
+             or 'prefill_tok_s'",
         ),
         (
             "b/junk.bin",

@@ -166,7 +166,7 @@ fn eight_ranks_are_one_load_whose_every_request_is_sent_once() {
 fn what_the_ranks_saw_lies_in_one_archive() {
     let folder = Folder::new("ranks-archive");
     let running = server(2);
-    let options = ["--concurrency", "4,8", "--requests", "60", "--archive", "a"];
+    let options = ["--concurrency", "4,8", "--requests", "60", "--warmup", "0", "--archive", "a"];
     let endings = ranks(&folder, 3, &load(&running, &options));
     for ending in &endings {
         assert_eq!(ending.code, Some(0), "{}", ending.err);

@@ -425,7 +425,7 @@ fn a_file_of_conversations_gives_first_questions_and_the_lengths_of_their_answer
 fn a_dry_run_ends_where_the_duration_does() {
     let folder = Folder::new("load-dry-duration");
     let plan = |more: &[&str]| {
-        let shared = ["load", "--url", "http://localhost:1", "--dry-run"];
+        let shared = ["load", "--url", "http://localhost:1", "--dry-run", "--warmup", "0"];
         run_in(folder.path(), &[&shared[..], more].concat(), &[]).expect(0)
     };
     let entries = plan(&["--rate", "10", "--arrival", "constant", "--duration", "2"]).out.lines().count() - 1;
