@@ -102,11 +102,6 @@ impl EffectEstimate {
         &self.layout
     }
 
-    /// Which way is better, and whether a per cent exists.
-    pub fn direction(&self) -> Direction {
-        self.direction
-    }
-
     /// Differences of whole blocks on the scale of the estimate, by the number of the block. Absent without blocks.
     pub fn by_block(&self) -> Option<Vec<(u32, f64)>> {
         let difference = |block: &WholeBlock| {

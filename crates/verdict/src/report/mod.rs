@@ -238,9 +238,4 @@ impl Interval {
     pub const fn new(low: f64, high: f64) -> Self {
         Self { low, high }
     }
-
-    /// Whether a value lies strictly outside.
-    pub fn excludes(&self, value: f64) -> bool {
-        value < self.low || value > self.high
-    }
 }
