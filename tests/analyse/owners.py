@@ -96,15 +96,6 @@ def leaderboard(folder):
     return [entry["generation_tok_s"]["context_4k"] for entry in entries]
 
 
-def back_ends(folder):
-    """Decode rate of the fastest back end with an empty context."""
-    rates = []
-    for path in paths(folder, "gpt-oss-20b*.log"):
-        if "longctx" not in path:
-            rates += [rate(row["t/s"]) for _, row in table_rows(text(path)) if row["test"] == "tg128"]
-    return [max(rates)]
-
-
 def providers(folder):
     """Throughput of two models for one user and for all."""
     found = []
@@ -170,7 +161,6 @@ OWNERS = {
     "dilbersha": context,
     "djangodevreng": precisions,
     "joerawr": leaderboard,
-    "kyuz0": back_ends,
     "philschmid": providers,
     "redhunt07": depths,
 }
