@@ -240,7 +240,7 @@ fn a_sweep_gives_a_list_and_an_interrupt_what_was_measured_so_far() {
     fair_start();
     let mut child = Command::new(env!("CARGO_BIN_EXE_sparkbench"))
         .args(["load", "--url", &url(&slow), "--prompts", "prompts.jsonl", "--requests", "2", "--concurrency", "1"])
-        .args(["--exact", "min-tokens", "--timeout", "7200", "--json", "cut.json"])
+        .args(["--exact", "min-tokens", "--warmup", "0", "--timeout", "7200", "--json", "cut.json"])
         .current_dir(folder.path())
         .stderr(Stdio::piped())
         .stdout(Stdio::null())
