@@ -13,7 +13,7 @@ use crate::support::program::{Ending, FEW, run_in};
 /// `SPREAD` how far runs lie apart.
 const JOB: &str = "#!/bin/sh\n\
     awk -v k=\"$1\" -v shift=\"${SHIFT:-0}\" -v spread=\"$SPREAD\" 'BEGIN { \
-    printf \"ttft_ms=%.4f\\n\", 100 + shift + spread * ((k * 37 + (shift > 0) * 11) % 13 - 6) / 6 }'\n";
+    printf \"ttft_ms=%.4f\\n\", 100 + shift + spread * ((k * (37 + (shift > 0) * 5)) % 13 - 6) / 6 }'\n";
 
 fn suite(folder: &Folder, repeats: &str, shift: f64, spread: f64) {
     folder.put("job.sh", JOB);

@@ -193,8 +193,11 @@ impl Experiment {
     pub fn go_on_as_begun(&mut self, archive: &Path) {
         let Ok(Some(wire)) = begun(archive) else { return };
         let cells = |runs: &[PlannedRun]| -> BTreeSet<_> {
-            let cell =
-                |run: &PlannedRun| (run.environment.clone(), run.model.clone(), run.workload.clone(), run.repeat);
+            // The name without its number, which follows from the order. A name that was changed is another run.
+            let name = |run: &PlannedRun| run.id.split_once('-').map(|(_, name)| name.to_owned());
+            let cell = |run: &PlannedRun| {
+                (name(run), run.environment.clone(), run.model.clone(), run.workload.clone(), run.repeat)
+            };
             runs.iter().map(cell).collect()
         };
         let same = wire.plan.len() == self.plan.runs.len() && cells(&wire.plan) == cells(&self.plan.runs);
