@@ -1,7 +1,7 @@
 //! An estimate with a t distribution: what every comparison of two arms ends in.
 //!
 //! In:  an estimate, its standard error, its degrees of freedom.  Out: p-values and intervals.
-//! Not here: where the three come from (see [`super::student`], [`super::blocks`], [`super::consecutive`]).
+//! Not here: where the three come from (see [`mod@super::student`], [`super::blocks`], [`super::consecutive`]).
 //!
 //! Source: Schuirmann, *J. Pharmacokin. Biopharm.* 15 (1987), for equivalence.
 

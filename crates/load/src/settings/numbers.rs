@@ -11,7 +11,7 @@ const WARMUP_USUAL: u64 = 16;
 
 impl Settings {
     /// Requests before the measured part. Where nobody said how many, one for each place of a closed loop. An open loop has one, or
-    /// [`WARMUP_USUAL`] where its prompts differ in length, because each length may be a shape of its own for the engine.
+    /// `WARMUP_USUAL` where its prompts differ in length, because each length may be a shape of its own for the engine.
     ///
     /// There is none where something else warms up or nothing may: conversations have a step of their own, a primed cache has its own requests,
     /// and a cache that keeps what it was sent would know the lines of a file.
