@@ -157,7 +157,7 @@ def judge(binary, make, campaigns, seed, folder):
                 stamp = moment.strftime("%Y-%m-%dT%H:%M:%SZ")
                 out.writerow([f"c{campaign:04}", name, "m", "w", block or "", stamp, 0, f"{value:.8f}"])
     done = subprocess.run(
-        [binary, "compare", path, "--json", "--margin", f"{METRIC}={MARGIN}", "--resamples", "199"],
+        [binary, "compare", path, "--json", "--margin", f"{METRIC}={MARGIN}", "--resamples", "999"],
         capture_output=True,
         text=True,
     )
