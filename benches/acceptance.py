@@ -86,11 +86,11 @@ def equivalent(c):
 
 
 def never_more_than(share):
-    return lambda p, se: (p <= share + 2 * se, f"at most {100 * share:g} % + 2 se")
+    return lambda p, n: (p <= share + 2 * math.sqrt(share * (1 - share) / n), f"at most {100 * share:g} % + 2 se")
 
 
 def at_least(share):
-    return lambda p, se: (p >= share, f"at least {100 * share:g} %")
+    return lambda p, n: (p >= share, f"at least {100 * share:g} %")
 
 
 NULLS = {
@@ -181,7 +181,7 @@ def main():
             found = judge(asked.binary, make, asked.campaigns, name, folder)
         share = sum(map(count, found)) / len(found)
         se = math.sqrt(max(share * (1 - share), 0.05 * 0.95 / 4) / len(found))
-        held, words = must(share, se)
+        held, words = must(share, len(found))
         failed += not held
         low, high = max(0.0, share - 1.96 * se), min(1.0, share + 1.96 * se)
         sign = "holds" if held else "DOES NOT HOLD"

@@ -3,6 +3,7 @@
 mod history;
 mod machine;
 mod markdown;
+mod terminal;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -21,8 +22,8 @@ use sparkbench_model::{Altered, Campaign, CustomMetric, Run, Setting, SettingOri
 use sparkbench_site::page;
 use sparkbench_text::error::Error;
 use sparkbench_verdict::badge;
-use sparkbench_verdict::number::{count, list, significant};
-use sparkbench_verdict::report::{Analysis, Comparison, Scope, VerdictKind};
+use sparkbench_verdict::number::list;
+use sparkbench_verdict::report::{Analysis, Comparison, Scope};
 
 /// Compare sets of runs with the first of them, and exit with 1 when one is worse
 ///
@@ -341,17 +342,17 @@ fn report(args: &Compare, compared: &Compared, talk: &Talk) -> Result<Outcome, E
         return Err(Error::archive(format!("{} have no metric in common", list(names)))
             .hint("add --all to see every metric that either has"));
     }
-    let decision = gate(&shown);
+    let decision = terminal::gate(&shown);
     print(&if args.json {
         machine::json(&shown, names, decision, analysis)?
     } else {
-        terminal(&shown, &alone(analysis, names), decision, talk)
+        terminal::draw(&shown, &alone(analysis, names), decision, talk)
     })?;
     if let Some(file) = &args.markdown {
         archive::write_atomic(file, markdown::draw(&shown, names, decision, analysis).as_bytes())?;
     }
     if let Some(file) = &args.junit {
-        let refuses = |c: &Comparison| c.primary && is_beyond(c);
+        let refuses = |c: &Comparison| c.primary && terminal::is_beyond(c);
         archive::write_atomic(file, machine::junit(&shown, names, refuses).as_bytes())?;
     }
     if let (Some(file), Some(said)) = (&args.badge, badge::of(shown.iter().copied().filter(|c| c.scope == Scope::Load)))
@@ -488,93 +489,6 @@ fn one_campaign(campaigns: &mut Vec<Campaign>, runs: &mut [Run]) {
         runs.iter_mut().for_each(|run| run.campaign.clone_from(&campaign.name));
     }
     runs.sort_by_key(|run| (run.started.is_none(), run.started));
-}
-
-/// Whether it is worse by more than its margin.
-fn is_beyond(c: &Comparison) -> bool {
-    let margin = c.tost.as_ref().map_or(0.0, |t| t.margin_pct);
-    c.verdict.kind == VerdictKind::Slower && c.overhead_pct.is_some_and(|x| x > margin)
-}
-
-/// A loss beyond the margin in any load refuses. What is open is asked of the answers, and of loads that could not be compared at all.
-fn gate(shown: &[&Comparison]) -> Outcome {
-    let primary = || shown.iter().filter(|c| c.primary);
-    if primary().any(|c| is_beyond(c)) {
-        Outcome::Refused
-    } else if primary().any(|c| is_open(c)) {
-        Outcome::Undecided
-    } else {
-        Outcome::Done
-    }
-}
-
-/// Each comparison as one line under its name, and beside it what kind of verdict that is. Figures that cannot be compared stand there as
-/// well. With `--verbose` the sentence in full and every reason.
-fn terminal(shown: &[&Comparison], alone: &[String], decision: Outcome, talk: &Talk) -> String {
-    let mut text = String::new();
-    let mut advice: Vec<&str> = Vec::new();
-    let mut caveats = 0;
-    let several = shown.iter().any(|c| shown.first().is_some_and(|first| first.candidate != c.candidate));
-    for c in shown {
-        let of = if several { format!("{} · ", c.candidate) } else { String::new() };
-        text.push_str(&format!("{of}{} · {}\n", place(c), c.label));
-        text.push_str(&format!("  {:<15} {}\n", c.verdict.word(), c.verdict.said));
-        let told = c.verdict.kind == VerdictKind::NotComparable && !c.verdict.is_once();
-        if let (true, Some(x), Some(y)) = (told, c.mean_baseline, c.mean_candidate) {
-            let (x, y) = (significant(x, 4), significant(y, 4));
-            text.push_str(&format!(
-                "  {:<15} {} {x} {unit}, {} {y} {unit}\n",
-                "",
-                c.baseline,
-                c.candidate,
-                unit = c.unit
-            ));
-        }
-        if talk.is_verbose() {
-            text.push_str(&format!("  {:<15} {}\n", "in full", c.verdict.text));
-        }
-        let once = c.verdict.advice.as_deref().filter(|_| c.verdict.is_once());
-        advice.extend(once.filter(|text| !advice.contains(text)));
-        caveats += c.verdict.caveats.len() + c.verdict.because.len().saturating_sub(1);
-    }
-    // One sentence is enough: that of the metric shown first.
-    if let Some(first) = advice.first() {
-        text.push_str(&format!("{first}\n"));
-    }
-    if caveats > 0 && !talk.is_verbose() {
-        text.push_str(&format!("{} and caveats, shown with -v\n", count(caveats, "reason")));
-    }
-    for line in alone.iter().take(MOST_CELLS) {
-        text.push_str(&format!("{line}\n"));
-    }
-    if alone.len() > MOST_CELLS {
-        text.push_str(&format!("{} more in one side only\n", count(alone.len() - MOST_CELLS, "cell")));
-    }
-    let open = shown.iter().filter(|c| c.primary && is_open(c)).count();
-    let primary = shown.iter().filter(|c| c.primary && (c.is_answer || is_forbidden(c))).count();
-    text.push_str(&match decision {
-        Outcome::Refused => "Worse beyond the margin.\n".to_owned(),
-        Outcome::Undecided => format!("No verdict on {open} of {}.\n", count(primary, "primary metric")),
-        Outcome::Done => "No regression beyond the margin.\n".to_owned(),
-    });
-    text
-}
-
-/// Model and workload, or how many loads an answer is about.
-fn place(c: &Comparison) -> String {
-    match c.scope {
-        Scope::Load => format!("{} · {}", c.model, c.workload),
-        Scope::AllLoads if c.model.is_empty() => format!("all {}", count(c.loads.len(), "load")),
-        Scope::AllLoads => format!("{} · all {}", c.model, count(c.loads.len(), "load")),
-    }
-}
-
-fn is_open(c: &Comparison) -> bool {
-    (c.is_answer && c.verdict.kind == VerdictKind::Inconclusive) || is_forbidden(c)
-}
-
-fn is_forbidden(c: &Comparison) -> bool {
-    c.verdict.kind == VerdictKind::NotComparable
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use super::{CV_LIMIT_PCT, Settings, promise, sequential, stability};
 use sparkbench_model::{Direction, Metric};
 use sparkbench_stats::bootstrap;
 
-/// Drift, verdict, caveats, stability: the last step of one comparison.
+/// Verdict, caveats, promise, stability: the last step of one comparison.
 pub(super) fn finish(
     mut c: Comparison,
     obstacles: Vec<Incomparability>,

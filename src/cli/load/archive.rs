@@ -14,7 +14,7 @@ use toml::{Table, Value as Toml};
 
 use super::live::ProgressReporter;
 use super::plan::Loads;
-use super::points::{invalid, limits};
+use super::points::{invalid, remarks};
 use super::{Load, about};
 use crate::cli::outcome::Outcome;
 use crate::cli::stdout::print;
@@ -256,7 +256,7 @@ fn report(args: &Load, plan: &Loads, found: Vec<Found>, talk: &Talk) -> Result<V
         rows if outputs.for_scripts() => points::table(rows).lines().for_each(|line| talk.say(line)),
         rows => print(&points::table(rows))?,
     }
-    limits(talk, &rows);
+    remarks(talk, &rows);
     Ok(rows)
 }
 

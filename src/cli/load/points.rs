@@ -109,7 +109,7 @@ impl<'a> Points<'a> {
         }
         let Ok(seen) = self.seen.into_inner() else { return broken.map_or(Ok(()), Err) };
         if self.several {
-            limits(self.talk, &seen.loads);
+            remarks(self.talk, &seen.loads);
         }
         self.outputs.stream(&seen.loads, &seen.texts)?;
         if let Some(mut error) = broken {
@@ -134,8 +134,24 @@ impl<'a> Points<'a> {
     }
 }
 
-/// Why the table says of some loads that the client limited them.
-pub(super) fn limits(talk: &Talk, loads: &[(String, Value)]) {
+/// What a table of loads cannot show: notes that change the meaning of a figure, each once with the loads that have it, and why the client
+/// may have limited some.
+pub(super) fn remarks(talk: &Talk, loads: &[(String, Value)]) {
+    let mut notes: Vec<(&str, Vec<&str>)> = Vec::new();
+    for load in loads {
+        for note in points::loud(load) {
+            match notes.iter_mut().find(|(known, _)| *known == note) {
+                Some((_, names)) => names.push(&load.0),
+                None => notes.push((note, vec![&load.0])),
+            }
+        }
+    }
+    for (note, mut names) in notes {
+        names.retain(|name| !name.is_empty());
+        names.dedup();
+        let of = if names.is_empty() { String::new() } else { format!("{}: ", names.join(", ")) };
+        talk.warn(&format!("{of}{note}"));
+    }
     let limits: Vec<String> = loads.iter().filter_map(points::limit).collect();
     limits.iter().take(LIMITS_SHOWN).for_each(|limit| talk.warn(limit));
     match limits.len().saturating_sub(LIMITS_SHOWN) {

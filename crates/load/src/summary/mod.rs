@@ -316,8 +316,8 @@ pub struct Summary {
     /// For people. Those that change the meaning of a figure come first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// How many of the notes a brief summary may not leave out.
-    #[serde(skip)]
+    /// How many of the notes, from the first on, change the meaning of a figure. Nobody may leave them out.
+    #[serde(rename = "notes_loud", skip_serializing_if = "is_zero")]
     pub loud: usize,
     /// The client's certificate. Of several clients that of all together.
     pub client: ClientCertificate,
@@ -492,6 +492,11 @@ impl Counted {
         self.summary.client = client;
         self.summary
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 impl Summary {

@@ -147,6 +147,12 @@ pub fn fault((name, summary): &(String, Value)) -> Option<String> {
     Some(format!("{what} is not valid: {}", why.join("; ")))
 }
 
+/// Notes of a load that change the meaning of a figure.
+pub fn loud((_, summary): &(String, Value)) -> impl Iterator<Item = &str> {
+    let many = summary["notes_loud"].as_u64().and_then(|many| usize::try_from(many).ok()).unwrap_or(0);
+    summary["notes"].as_array().into_iter().flatten().filter_map(Value::as_str).take(many)
+}
+
 /// Why the figures of a load may be the client's own, in a sentence. Absent where they are not.
 pub fn limit((name, summary): &(String, Value)) -> Option<String> {
     if summary["client"]["limited"] != Value::Bool(true) {
@@ -163,6 +169,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn notes_that_change_a_figure_are_told_and_others_are_left_to_the_file() {
+        let load = |loud: Value| ("c1".to_owned(), json!({ "notes": ["one", "two"], "notes_loud": loud }));
+        assert_eq!(loud(&load(json!(1))).collect::<Vec<_>>(), ["one"]);
+        assert_eq!(loud(&load(Value::Null)).count(), 0);
+    }
 
     #[test]
     fn each_load_is_a_line_and_what_is_absent_is_a_dash() {
