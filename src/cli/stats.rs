@@ -10,6 +10,7 @@ mod json;
 mod sequential;
 mod table;
 
+use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -59,7 +60,7 @@ pub(crate) struct Stats {
     /// File with the order of the runs: one `a` or `b` a line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["nested", "p_values"])]
     order: Option<PathBuf>,
-    /// Read one run a line, its requests separated by commas. Percentiles are taken over requests and resampled by run
+    /// Read one run a line, its requests separated by commas. From ten runs on a percentile is that of all requests, resampled by run. Of fewer it is the mean of the runs' own
     #[arg(long, conflicts_with = "p_values")]
     nested: bool,
     /// Adjust p-values: A holds those of one family
@@ -183,9 +184,11 @@ fn adjusted(args: &Stats) -> Result<Report, Error> {
 fn nested(args: &Stats) -> Result<Report, Error> {
     let runs = input::nested(args.baseline()?)?;
     let levels = [0.5, 0.95, 0.99];
-    let found = hierarchical::percentiles(&runs, &levels, &args.job("a|request_percentiles"));
-    let mut found = found.into_iter().flatten();
-    let [median, p95, p99] = levels.map(|p| json::Hierarchical::new(&runs, p, found.next()));
+    let drawn = LazyCell::new(|| hierarchical::percentiles(&runs, &levels, &args.job("a|request_percentiles")));
+    let [median, p95, p99] = [0, 1, 2].map(|place| {
+        let own = || drawn.as_ref()?.get(place).cloned();
+        json::Hierarchical::new(&runs, levels[place], args.confidence, own)
+    });
     let percentiles = Percentiles { median, p95, p99 };
     Ok(Report { hierarchical_percentile: Some(percentiles), ..Report::default() })
 }

@@ -213,7 +213,9 @@ fn group(campaign: &str, m: usize, e: usize, i: usize) -> Group {
             vec![RequestPercentile {
                 percentile: "p99",
                 estimate: average * 1.02,
+                mean_of_runs: average * 1.01,
                 interval: Some(Interval::new(average, average * 1.05)),
+                interval_of: Some("mean-of-runs"),
                 median_of_runs: average * 1.01,
                 requests: 500,
                 runs: n,

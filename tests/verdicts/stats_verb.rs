@@ -38,7 +38,18 @@ fn refusal(args: &[&str], code: i32) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
-const KEYS: [&str; 8] = ["descriptive", "tail", "shapiro", "order_stat_ci", "outliers", "drift", "bootstrap", "flags"];
+const KEYS: [&str; 10] = [
+    "descriptive",
+    "tail",
+    "not_judged",
+    "shapiro",
+    "order_stat_ci",
+    "outliers",
+    "drift",
+    "bootstrap",
+    "flags",
+    "notes",
+];
 
 #[test]
 fn two_samples_have_every_key_of_the_contract() {
@@ -144,8 +155,16 @@ fn nested_runs_give_percentiles_and_p_values_give_adjusted_ones() {
     let folder = Folder::new("nested");
     let runs = folder.file("runs", "1,2,3,4\n2,3,,5\n\n1,1,9\n");
     let p99 = json_of(&[&runs, "--nested"])["hierarchical_percentile"]["p99"].clone();
-    assert!(p99["lo"].as_f64().unwrap() <= p99["estimate"].as_f64().unwrap());
+    // A p99 of ten requests is a value, and has no interval.
+    assert_eq!((&p99["estimate"], &p99["lo"], &p99["flags"]), (&json!(8.64), &Value::Null, &json!(["tail"])));
     assert_eq!((&p99["runs"], &p99["requests"]), (&json!(3), &json!(10)));
+    // Over few runs it is the mean of the runs' own, and is named so.
+    let line = |from: u32| (from..from + 20).map(|x| x.to_string()).collect::<Vec<_>>().join(",");
+    let few = folder.file("few", [1, 3, 8].map(line).join("\n"));
+    let median = json_of(&[&few, "--nested"])["hierarchical_percentile"]["median"].clone();
+    assert_eq!((&median["of"], &median["estimate"]), (&json!("mean-of-runs"), &json!(13.5)));
+    // 4 - t(0.975, 2) sqrt(13 / 3), t = 4.302652729911275.
+    assert!((median["lo"].as_f64().unwrap() - (13.5 - 4.302_652_729_911_275 * (13.0_f64 / 3.0).sqrt())).abs() < 1e-9);
     let one = folder.file("one", "1,2,3\n");
     let median = json_of(&[&one, "--nested"])["hierarchical_percentile"]["median"].clone();
     assert_eq!(

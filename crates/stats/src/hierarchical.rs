@@ -17,12 +17,16 @@ mod windowed;
 
 use super::bootstrap::selection::{Place, quantiles};
 use super::bootstrap::{FLAG_CONSTANT, Job, is_constant, parallel};
+use super::quantile::is_supported;
 use super::random::lanes::widest;
 use super::random::{Stream, WORD_INDEX_MAX, job_base};
 use windowed::{Cuts, REACH, Windowed};
 
 /// Below this many runs the flag `few_runs` is set: the spread between runs is hardly known.
 pub const FEW_RUNS: usize = 5;
+
+/// Fewest runs that are resampled for an interval that is shown: with fewer the spread between them is drawn from too few.
+pub const LEAST_RESAMPLED: usize = 10;
 
 /// The flag for fewer than [`FEW_RUNS`] runs.
 pub const FLAG_FEW_RUNS: &str = "few_runs";
@@ -93,6 +97,35 @@ pub fn percentiles<R: AsRef<[f64]>>(runs: &[R], ps: &[f64], job: &Job) -> Option
         }
     };
     Some(ps.iter().map(about).collect())
+}
+
+/// What a percentile of several runs estimates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Estimand {
+    /// The percentile of all requests.
+    AllRequests,
+    /// The mean over runs of each run's own percentile, which is not that of all requests.
+    MeanOfRuns,
+}
+
+impl Estimand {
+    /// As scripts read it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::AllRequests => "all-requests",
+            Self::MeanOfRuns => "mean-of-runs",
+        }
+    }
+
+    /// Which of the two has an interval, by the requests of each run: that of all requests from [`LEAST_RESAMPLED`] runs on, the mean of the
+    /// runs' own where there are fewer. `None` where the percentile is not supported (see [`is_supported`]).
+    pub fn of(requests: &[usize], p: f64) -> Option<Self> {
+        if requests.len() >= LEAST_RESAMPLED {
+            return is_supported(requests.iter().sum(), p).then_some(Self::AllRequests);
+        }
+        let each = requests.len() > 1 && requests.iter().all(|n| is_supported(*n, p));
+        each.then_some(Self::MeanOfRuns)
+    }
 }
 
 /// For each of `ps` the percentile of every resample, by number: the draws behind [`percentiles`], for statistics that

@@ -69,7 +69,7 @@ pub use order::{Order, OrderKind, balanced_pairs, drift_allowance_pct, order};
 pub use order_statistic::{OrderInterval, quantile_interval};
 pub use outlier::{Outliers, outliers};
 pub use overhead::{Direction, log_ratio_overhead_pct, overhead_pct};
-pub use quantile::{is_tail, quantile_sorted, quantiles_and_max, sorted};
+pub use quantile::{is_supported, is_tail, needed, quantile_sorted, quantiles_and_max, sorted};
 pub use quantile_sequence::{QuantileSequence, quantile_sequence};
 pub use sample::{Sample, mean, sd};
 pub use shapiro::{Shapiro, shapiro};

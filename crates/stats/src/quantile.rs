@@ -47,10 +47,36 @@ pub fn is_tail(n: usize, p: f64) -> bool {
     n * (1.0 - p) < 1.0 - ROUNDING || n * p < 1.0 - ROUNDING
 }
 
+/// Values that must lie beyond a percentile before it has an interval and is judged.
+const BEYOND: f64 = 5.0;
+
+/// Whether percentile `p` of `n` values is supported: n(1-p) >= 5 and np >= 5. Below that it is a value: it has no interval and nothing is
+/// judged by it. One rule for loads, samples, pages and verdicts.
+pub fn is_supported(n: usize, p: f64) -> bool {
+    n >= needed(p)
+}
+
+/// The smallest n that supports percentile `p`, strictly inside (0, 1): 500 for p99, 100 for p95, 50 for p90, 10 for the median.
+pub fn needed(p: f64) -> usize {
+    // 5 / (1 - 0.99) is 500 and 4e-14 more in binary. No n that matters has a fraction that small.
+    const ROUNDING: f64 = 1e-9;
+    let least = BEYOND / p.min(1.0 - p);
+    (least - least * ROUNDING).ceil() as usize
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::random::Stream;
+
+    #[test]
+    fn a_percentile_is_supported_from_five_values_beyond_it() {
+        for (p, least) in
+            [(0.99, 500), (0.95, 100), (0.9, 50), (0.75, 20), (0.5, 10), (0.25, 20), (0.05, 100), (0.999, 5000)]
+        {
+            assert_eq!((needed(p), is_supported(least, p), is_supported(least - 1, p)), (least, true, false), "p{p}");
+        }
+    }
 
     #[test]
     fn quantiles_by_selection_have_the_bits_of_those_by_sorting() {

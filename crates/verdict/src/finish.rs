@@ -5,7 +5,6 @@
 
 use super::compare;
 use super::grammar::{self, Decision, Incomparability, VerdictInputs, said};
-use super::group::{FEW_REQUESTS, REQUESTS_FOR_P99};
 use super::memory::Round;
 use super::method::Design;
 use super::number::{fixed, significant};
@@ -170,11 +169,6 @@ fn caveats(c: &Comparison, arms: Arms<'_>) -> Vec<String> {
         0 => {}
         1 => said.push("1 flagged outlier".to_owned()),
         k => said.push(format!("{k} flagged outliers")),
-    }
-    if c.metric.ends_with("_p99")
-        && [arms.0, arms.1].into_iter().flatten().any(|g| g.flags.iter().any(|f| f == FEW_REQUESTS))
-    {
-        said.push(format!("p99 from n < {REQUESTS_FOR_P99}"));
     }
     said
 }

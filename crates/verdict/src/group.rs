@@ -6,16 +6,18 @@
 use std::borrow::Cow;
 
 use super::report::{BootstrapReport, DriftReport, Group, Interval, MedianInterval, OutlierReport, RequestPercentile};
+use super::trap::TAILS;
 use super::{CellValues, Settings};
 use sparkbench_model::{Direction, Metric, Run};
-use sparkbench_stats::{self as stats, Sample, bootstrap, hierarchical};
+use sparkbench_stats::hierarchical::{self, Estimand};
+use sparkbench_stats::{self as stats, Sample, bootstrap};
 
 /// Percentiles over all requests of a cell: what a typical request, a slow one and a very slow one see.
 const POOLED: [(&str, f64); 3] = [("p50", 0.50), ("p95", 0.95), ("p99", 0.99)];
 
-/// Requests below which a p99 is an interpolation towards the maximum (statistics contract 2.2).
-pub(crate) const REQUESTS_FOR_P99: usize = 100;
-/// Flag of a group whose p99 rests on fewer requests than that in some run.
+/// Flag of a percentile that too few values lie beyond ([`stats::is_supported`]).
+const UNSUPPORTED: &str = "tail";
+/// Flag of a group whose percentile rests on too few requests in some run.
 pub(crate) const FEW_REQUESTS: &str = "few_requests";
 
 /// Inputs of a cell's estimates from one run beside the value. They can depend on nothing else, which
@@ -134,13 +136,25 @@ fn flags(sample: &Sample, metric: &Metric, runs: &[RunInputs<'_>]) -> Vec<String
     if metric.is_positive() && values.iter().any(|v| *v <= 0.0) {
         flags.push("N4");
     }
-    if !values.is_empty() && stats::is_tail(values.len(), 0.99) {
-        flags.push("tail");
+    if !values.is_empty() && !stats::is_supported(values.len(), 0.99) {
+        flags.push(UNSUPPORTED);
     }
-    if metric.name.ends_with("_p99") && runs.iter().filter_map(requests).any(|n| n < REQUESTS_FOR_P99) {
+    if fewest_requests(metric, runs).is_some_and(|(p, n)| !stats::is_supported(n, p)) {
         flags.push(FEW_REQUESTS);
     }
     flags.into_iter().map(str::to_owned).collect()
+}
+
+/// Of a metric that is a percentile far from the middle: that percentile, and the fewest requests that a run has behind it. `None` where no
+/// run says how many.
+fn fewest_requests(metric: &Metric, runs: &[RunInputs<'_>]) -> Option<(f64, usize)> {
+    Some((percentile_of(metric)?, runs.iter().filter_map(requests).min()?))
+}
+
+/// The percentile that a metric is, where it lies far from the middle.
+pub(crate) fn percentile_of(metric: &Metric) -> Option<f64> {
+    let ends = |tail: &str| metric.name.strip_suffix(tail).is_some_and(|rest| rest.ends_with('_'));
+    TAILS.iter().find(|(tail, _)| ends(tail)).map(|(_, p)| *p)
 }
 
 /// Requests behind a per-request figure of a run, as counted, else as stated.
@@ -215,32 +229,6 @@ fn drift(
 /// below, at 200,000 in a cell. Gaps between tokens of some hundred detailed runs do not.
 const MOST_DRAWS: usize = 2_000_000_000;
 
-/// The percentiles without their intervals, which says so: fewer resamples would be another interval under the same name.
-fn point_only(runs: &[Cow<'_, [f64]>], total: usize, flag: &str) -> Vec<RequestPercentile> {
-    let ps = POOLED.map(|(_, p)| p);
-    let mut all: Vec<f64> = Vec::with_capacity(total);
-    let mut of_run = |values: &[f64]| {
-        let start = all.len();
-        all.extend_from_slice(values);
-        stats::quantiles_and_max(&mut all[start..], ps).0
-    };
-    let of_runs: Vec<[f64; POOLED.len()]> = runs.iter().map(|values| of_run(values)).collect();
-    let (estimates, _) = stats::quantiles_and_max(&mut all, ps);
-    let report = |(place, (name, _)): (usize, (&'static str, f64))| {
-        let own: Vec<f64> = of_runs.iter().map(|of_run| of_run[place]).collect();
-        RequestPercentile {
-            percentile: name,
-            estimate: estimates[place],
-            interval: None,
-            median_of_runs: stats::quantile_sorted(&stats::sorted(&own), 0.5),
-            requests: total,
-            runs: runs.len(),
-            flags: vec![flag.to_owned()],
-        }
-    };
-    POOLED.into_iter().enumerate().map(report).collect()
-}
-
 /// The finite ones of these, which are most often all: gaps between tokens are the largest part of an analysis, and are not copied.
 pub(super) fn finite(values: &[f64]) -> Cow<'_, [f64]> {
     match values.iter().all(|v| v.is_finite()) {
@@ -263,34 +251,62 @@ fn pooled(
     }
     let requests: Vec<Cow<'_, [f64]>> =
         runs.iter().filter_map(|run| run.requests).map(finite).filter(|values| !values.is_empty()).collect();
-    let total: usize = requests.iter().map(|run| run.len()).sum();
+    let counts: Vec<usize> = requests.iter().map(|run| run.len()).collect();
+    let total: usize = counts.iter().sum();
     if total < 2 {
         return Vec::new();
     }
-    if total.saturating_mul(settings.resamples) > MOST_DRAWS {
-        return point_only(&requests, total, "too_many_to_resample");
-    }
-    if of_requests == OfRequests::Point {
-        return point_only(&requests, total, FLAG_LATER);
-    }
-    let job = settings.job(format!("{}|{}|{}|request_percentiles", cell.model, cell.metric, cell.environment));
-    // The longest job of all: shared out, so that no core waits for the last one. What is drawn does not depend on it.
-    let job = bootstrap::Job { threads: 0, ..job };
-    let Some(found) = hierarchical::percentiles(&requests, &POOLED.map(|(_, p)| p), &job) else { return Vec::new() };
-    let report = |((name, p), found): ((&'static str, f64), hierarchical::Hierarchical)| {
-        let mut flags: Vec<String> = found.flags.iter().map(|f| (*f).to_owned()).collect();
-        if stats::is_tail(total, p) {
-            flags.push("tail".to_owned());
-        }
+    let estimands = POOLED.map(|(_, p)| Estimand::of(&counts, p));
+    let resampled = estimands.contains(&Some(Estimand::AllRequests));
+    let (found, flag) = if !resampled {
+        (None, None)
+    } else if total.saturating_mul(settings.resamples) > MOST_DRAWS {
+        (None, Some("too_many_to_resample"))
+    } else if of_requests == OfRequests::Point {
+        (None, Some(FLAG_LATER))
+    } else {
+        let job = settings.job(format!("{}|{}|{}|request_percentiles", cell.model, cell.metric, cell.environment));
+        // The longest job of all: shared out, so that no core waits for the last one. What is drawn does not depend on it.
+        let job = bootstrap::Job { threads: 0, ..job };
+        (hierarchical::percentiles(&requests, &POOLED.map(|(_, p)| p), &job), None)
+    };
+    let ps = POOLED.map(|(_, p)| p);
+    let mut all: Vec<f64> = Vec::with_capacity(total);
+    let mut of_run = |values: &[f64]| {
+        let start = all.len();
+        all.extend_from_slice(values);
+        stats::quantiles_and_max(&mut all[start..], ps).0
+    };
+    let of_runs: Vec<[f64; POOLED.len()]> = requests.iter().map(|values| of_run(values)).collect();
+    let (estimates, _) = stats::quantiles_and_max(&mut all, ps);
+    let report = |(place, (percentile, _)): (usize, (&'static str, f64))| {
+        let own: Vec<f64> = of_runs.iter().map(|of_run| of_run[place]).collect();
+        let about = stats::describe(&Sample::new(own.iter().copied()), settings.confidence);
+        let drawn = found.as_ref().and_then(|found| found.get(place));
+        let interval = match estimands[place] {
+            None => None,
+            Some(Estimand::AllRequests) => drawn.map(|drawn| Interval::new(drawn.lo, drawn.hi)),
+            Some(Estimand::MeanOfRuns) => about.t_lo.zip(about.t_hi).map(|(low, high)| Interval::new(low, high)),
+        };
+        let flags = match estimands[place] {
+            None if requests.len() < 2 => vec!["one_run"],
+            None => vec![UNSUPPORTED],
+            Some(Estimand::AllRequests) => {
+                drawn.map_or_else(Vec::new, |d| d.flags.clone()).into_iter().chain(flag).collect()
+            }
+            Some(Estimand::MeanOfRuns) => Vec::new(),
+        };
         RequestPercentile {
-            percentile: name,
-            estimate: found.estimate,
-            interval: Some(Interval::new(found.lo, found.hi)),
-            median_of_runs: found.median_of_runs,
+            percentile,
+            estimate: estimates[place],
+            mean_of_runs: about.mean.unwrap_or(estimates[place]),
+            interval,
+            interval_of: interval.and(estimands[place]).map(Estimand::word),
+            median_of_runs: stats::quantile_sorted(&stats::sorted(&own), 0.5),
             requests: total,
             runs: requests.len(),
-            flags,
+            flags: flags.into_iter().map(str::to_owned).collect(),
         }
     };
-    POOLED.into_iter().zip(found).map(report).collect()
+    POOLED.into_iter().enumerate().map(report).collect()
 }

@@ -21,6 +21,7 @@ use super::report::{Comparison, Group, Severity, TrapReport, TrapStatus};
 use super::trap;
 use super::{CellValues, Settings, alike, definitions, derive, group, order};
 use sparkbench_model::{Campaign, Metric, Run, Setting, within};
+use sparkbench_stats as stats;
 
 /// Margin of a metric, per cent: of the command line, else of the campaign, else of the catalogue.
 pub(crate) fn margin_of(metric: &Metric, campaign: &Campaign, settings: &Settings) -> f64 {
@@ -200,6 +201,10 @@ pub(super) fn obstacles(
             0 => add("N2", format!("{name} has no value of this metric (N2)")),
             1 => add("N1", format!("{name} has a single run (N1)")),
             _ => {}
+        }
+        if arm.flags.iter().any(|flag| flag == group::FEW_REQUESTS) {
+            let needed = group::percentile_of(pair.metric).map_or(0, stats::needed);
+            add("N5", format!("{name} has fewer requests in a run than the {needed} that this percentile needs (N5)"));
         }
         if pair.metric.is_positive() && arm.mean.is_some_and(|mean| mean <= 0.0) {
             add("N4", format!("the mean of {name} is not positive (N4)"));

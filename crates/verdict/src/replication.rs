@@ -95,7 +95,7 @@ fn one(asked: &[&Comparison], groups: &[Group], runs: &[Run], settings: &Setting
         q_p: pooled.q_p,
         margin_pct,
         kind,
-        said: said(first, &pooled, kind, margin_pct),
+        said: said(first, [&pooled, &narrow], kind, (margin_pct, settings)),
         spread: spread(&rows, &pooled, between_pct, runs_pct),
         campaigns: rows,
     })
@@ -150,16 +150,25 @@ fn kind(pooled: &Replication, narrow: &Replication, margin_pct: f64, direction: 
 }
 
 /// `Over 4 campaigns, container has 2.1 % more time to first token than native (1.2 to 3.0 %).`
-fn said(c: &Comparison, pooled: &Replication, kind: VerdictKind, margin_pct: f64) -> String {
+fn said(
+    c: &Comparison,
+    [pooled, narrow]: [&Replication; 2],
+    kind: VerdictKind,
+    (margin_pct, settings): (f64, &Settings),
+) -> String {
     let (label, over) = (within(&c.label), format!("Over {}", count(pooled.k, "campaign")));
     let (low, high) = (pct(pooled.interval.0), pct(pooled.interval.1));
     let range = format!("{} to {} %", significant(low, 2), significant(high, 2));
     match kind {
+        // With the interval that decided it, which ends within the margin.
         VerdictKind::Equivalent => format!(
-            "{over}, {label} of {} and {} is the same within {} % ({range}).",
+            "{over}, {label} of {} and {} is the same within {} % ({} % interval {} to {} %).",
             c.candidate,
             c.baseline,
-            significant(margin_pct, 2)
+            significant(margin_pct, 2),
+            significant(100.0 * (1.0 - 2.0 * settings.alpha()), 3),
+            significant(pct(narrow.interval.0), 2),
+            significant(pct(narrow.interval.1), 2)
         ),
         VerdictKind::Inconclusive | VerdictKind::NotComparable => {
             format!("{over}, no difference in {label} between {} and {} is shown ({range}).", c.candidate, c.baseline)

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::Stats;
 use super::json::Interval;
+use super::table::significant;
 use sparkbench_stats::bootstrap::{self, Statistic};
 use sparkbench_stats::{self as stats, Descriptive, Direction, OrderInterval, Sample, Shapiro};
 
@@ -20,6 +21,8 @@ pub(super) struct Arm {
     descriptive: Descriptive,
     /// Quantiles that are interpolations toward the extreme value.
     tail: Vec<&'static str>,
+    /// Quantiles that fewer than five values lie beyond: nothing is judged by them.
+    not_judged: Vec<&'static str>,
     shapiro: Option<Shapiro>,
     order_stat_ci: OrderIntervals,
     outliers: Option<Outliers>,
@@ -27,6 +30,8 @@ pub(super) struct Arm {
     bootstrap: Bootstrap,
     /// `constant`, `small_n`, `N1` to `N4` of the contract.
     flags: Vec<&'static str>,
+    /// What a reader must know before the intervals, in sentences.
+    notes: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -95,14 +100,13 @@ impl Arm {
     pub(super) fn new(sample: &Sample, name: &str, args: &Stats) -> Self {
         let values = sample.values();
         let ordered = stats::sorted(values);
+        let drift = stats::drift(values, args.confidence);
+        let notes = drift.as_ref().filter(|drift| drift.autocorrelated).map(|drift| alike(drift, values.len()));
         let order_interval = |p| stats::quantile_interval(&ordered, p, args.confidence);
         Self {
             descriptive: stats::describe(sample, args.confidence),
-            tail: QUANTILES
-                .iter()
-                .filter(|(_, p)| !values.is_empty() && stats::is_tail(values.len(), *p))
-                .map(|(name, _)| *name)
-                .collect(),
+            tail: named(|p| !values.is_empty() && stats::is_tail(values.len(), p)),
+            not_judged: named(|p| !values.is_empty() && !stats::is_supported(values.len(), p)),
             shapiro: stats::shapiro(values),
             order_stat_ci: OrderIntervals {
                 median: order_interval(0.5),
@@ -110,11 +114,24 @@ impl Arm {
                 p99: order_interval(0.99),
             },
             outliers: stats::outliers(values).map(Outliers::from),
-            drift: stats::drift(values, args.confidence).map(Drift::from),
+            drift: drift.map(Drift::from),
             bootstrap: Bootstrap::new(values, name, args),
             flags: flags(sample, args.direction),
+            notes: notes.into_iter().collect(),
         }
     }
+}
+
+/// Requests of one run, one after the other: the formulas of independent values give intervals that are too narrow.
+fn alike(drift: &stats::Drift, n: usize) -> String {
+    let wide = drift.t_interval_eff.map_or_else(
+        || "too few for an interval of the mean".to_owned(),
+        |(low, high)| format!("which gives the mean an interval of {} to {}", significant(low), significant(high)),
+    );
+    format!(
+        "values that follow each other are alike (lag-1 correlation {:.2}). {n} of them say as much as {:.0} independent ones, {wide}. The other intervals are too narrow",
+        drift.lag1, drift.n_eff
+    )
 }
 
 impl Bootstrap {
@@ -132,6 +149,10 @@ impl Bootstrap {
             p99: quantile("p99", Statistic::P99),
         }
     }
+}
+
+fn named(holds: impl Fn(f64) -> bool) -> Vec<&'static str> {
+    QUANTILES.iter().filter(|(_, p)| holds(*p)).map(|(name, _)| *name).collect()
 }
 
 fn intervals(percentile: bootstrap::Limits, basic: bootstrap::Limits, bca: bootstrap::Limits) -> Intervals {

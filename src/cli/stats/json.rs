@@ -6,7 +6,8 @@
 use serde::{Serialize, Serializer};
 
 use sparkbench_stats::bootstrap::Limits;
-use sparkbench_stats::{TTest, hierarchical, quantile_sorted, sorted};
+use sparkbench_stats::hierarchical::{self, Estimand};
+use sparkbench_stats::{Sample, TTest, describe, quantile_sorted, sorted};
 
 /// A number that may be infinite.
 #[derive(Debug, Clone, Copy)]
@@ -71,12 +72,17 @@ pub(super) struct Percentiles {
     pub p99: Hierarchical,
 }
 
-/// One percentile with its hierarchical interval.
+/// One percentile with its interval.
 #[derive(Debug, Serialize)]
 pub(super) struct Hierarchical {
+    /// Of what `of` says.
     estimate: Option<f64>,
     lo: Option<f64>,
     hi: Option<f64>,
+    /// `all-requests` or `mean-of-runs`.
+    of: &'static str,
+    /// Over all requests, whatever `of` says.
+    all_requests: Option<f64>,
     median_of_runs: Option<f64>,
     runs: usize,
     requests: usize,
@@ -85,32 +91,44 @@ pub(super) struct Hierarchical {
 }
 
 impl Hierarchical {
-    /// With fewer than two runs the percentile still exists, its interval does not.
-    pub(super) fn new(runs: &[Vec<f64>], p: f64, result: Option<hierarchical::Hierarchical>) -> Self {
-        let pooled: Vec<f64> = runs.iter().flatten().copied().collect();
-        match result {
-            Some(h) => Self {
-                estimate: Some(h.estimate),
-                lo: Some(h.lo),
-                hi: Some(h.hi),
-                median_of_runs: Some(h.median_of_runs),
-                runs: h.runs,
-                requests: h.requests,
-                flags: h.flags,
-            },
-            None => {
-                let estimate = Some(quantile_sorted(&sorted(&pooled), p)).filter(|q| q.is_finite());
-                let with_requests = runs.iter().filter(|run| !run.is_empty()).count();
-                Self {
-                    estimate,
-                    lo: None,
-                    hi: None,
-                    median_of_runs: estimate,
-                    runs: with_requests,
-                    requests: pooled.len(),
-                    flags: if with_requests == 1 { vec!["one_run"] } else { Vec::new() },
+    /// Of ten runs and more that of all requests, of fewer the mean of the runs' own. Where the percentile is not supported it is a value
+    /// without an interval.
+    pub(super) fn new(
+        runs: &[Vec<f64>],
+        p: f64,
+        confidence: f64,
+        drawn: impl FnOnce() -> Option<hierarchical::Hierarchical>,
+    ) -> Self {
+        let pooled = sorted(&runs.iter().flatten().copied().collect::<Vec<f64>>());
+        let counts: Vec<usize> = runs.iter().map(Vec::len).filter(|n| *n > 0).collect();
+        let own = || runs.iter().filter(|run| !run.is_empty()).map(|run| quantile_sorted(&sorted(run), p));
+        let some = |value: f64| Some(value).filter(|q| q.is_finite());
+        let all_requests = some(quantile_sorted(&pooled, p));
+        let mut this = Self {
+            estimate: all_requests,
+            lo: None,
+            hi: None,
+            of: Estimand::AllRequests.word(),
+            all_requests,
+            median_of_runs: some(quantile_sorted(&sorted(&own().collect::<Vec<f64>>()), 0.5)),
+            runs: counts.len(),
+            requests: pooled.len(),
+            flags: Vec::new(),
+        };
+        match Estimand::of(&counts, p) {
+            None if counts.len() == 1 => this.flags.push("one_run"),
+            None => this.flags.push("tail"),
+            Some(Estimand::AllRequests) => {
+                if let Some(drawn) = drawn() {
+                    (this.lo, this.hi, this.flags) = (Some(drawn.lo), Some(drawn.hi), drawn.flags);
                 }
             }
+            Some(Estimand::MeanOfRuns) => {
+                let about = describe(&Sample::new(own()), confidence);
+                (this.estimate, this.lo, this.hi) = (about.mean, about.t_lo, about.t_hi);
+                this.of = Estimand::MeanOfRuns.word();
+            }
         }
+        this
     }
 }

@@ -17,8 +17,10 @@ const ABSENT: &str = "-";
 /// Draws the report.
 pub(super) fn draw(report: &Value) -> String {
     let mut text = String::new();
-    let arms: Vec<(&str, Vec<Row>)> =
-        [("A", "a"), ("B", "b")].iter().filter_map(|(head, arm)| Some((*head, rows(report.get(arm)?)))).collect();
+    let arms: Vec<(&str, Vec<Row>)> = [("A", "a"), ("B", "b")]
+        .iter()
+        .filter_map(|(head, arm)| Some((*head, rows(&judged(report.get(arm)?)))))
+        .collect();
     if !arms.is_empty() {
         section(&mut text, "", side_by_side(&arms));
     }
@@ -26,7 +28,7 @@ pub(super) fn draw(report: &Value) -> String {
         ("b_vs_a", "B against A"),
         ("paired", "Pairs, B minus A"),
         ("order", "Order of runs"),
-        ("hierarchical_percentile", "Percentiles over requests, resampled by run"),
+        ("hierarchical_percentile", "Percentiles of requests"),
         ("bonferroni", "Bonferroni"),
         ("holm", "Holm"),
         ("bh", "Benjamini-Hochberg"),
@@ -38,6 +40,19 @@ pub(super) fn draw(report: &Value) -> String {
         }
     }
     text
+}
+
+/// An arm without the intervals of percentiles that too few values lie beyond. The JSON has every formula of the contract.
+fn judged(arm: &Value) -> Value {
+    let mut arm = arm.clone();
+    let few: Vec<String> =
+        arm["not_judged"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+    for whole in ["order_stat_ci", "bootstrap"] {
+        if let Some(parts) = arm.get_mut(whole).and_then(Value::as_object_mut) {
+            parts.retain(|name, _| !few.contains(name));
+        }
+    }
+    arm
 }
 
 struct Row {
@@ -123,7 +138,7 @@ fn cell(value: &Value) -> String {
 }
 
 /// Six significant digits, without trailing zeros. Very large and very small as powers of ten.
-fn significant(x: f64) -> String {
+pub(super) fn significant(x: f64) -> String {
     let magnitude = if x == 0.0 { 0.0 } else { x.abs().log10().floor() };
     if !(-5.0..=9.0).contains(&magnitude) {
         return format!("{x:.*e}", DIGITS - 1);

@@ -201,7 +201,7 @@ fn three_workloads_of_one_launch_are_no_duplicates_and_do_not_overlap() {
     assert!(of(&all, "small-n").iter().all(|r| r.status == Fired && r.severity == Note));
     assert!(of(&all, "outlier-rule-cannot-fire").iter().all(|r| r.message.contains("n = 7")));
     for report in of(&all, "few-requests-for-percentile") {
-        says(report, Fired, Warning, &["30 requests", "p99 needs 368", "p95 needs 72"]);
+        says(report, Fired, Warning, &["30 requests", "p99 needs 500", "p95 needs 100"]);
     }
     assert!(of(&all, "first-run-effect").iter().all(|r| r.status == Passed || r.severity == Note));
 }

@@ -84,6 +84,7 @@ impl Samples {
             meaning: definition.meaning,
             resolution_pct: self.steps.as_ref().map(|_| RESOLUTION_PCT),
             absent: BTreeMap::new(),
+            not_judged: BTreeMap::new(),
         };
         if self.n == 0 {
             metric.absent.insert("all", why.to_owned());
@@ -94,10 +95,14 @@ impl Samples {
         self.exact.sort_unstable_by(f64::total_cmp);
         for (name, p) in PERCENTILES {
             // The median of one value is that value. A tail beyond the sample does not exist.
-            if p > 0.5 && stats::is_tail(usize::try_from(self.n).unwrap_or(usize::MAX), p) {
+            let n = usize::try_from(self.n).unwrap_or(usize::MAX);
+            if p > 0.5 && stats::is_tail(n, p) {
                 let least = (1.0 / (1.0 - p)).round();
                 metric.absent.insert(name, format!("n too small: {} of at least {least}", self.n));
                 continue;
+            }
+            if p > 0.5 && !stats::is_supported(n, p) {
+                metric.not_judged.insert(name, format!("{} of {} values", self.n, stats::needed(p)));
             }
             let value = match &self.steps {
                 Some(steps) => (steps.value_at_quantile(p) as f64 / SCALE).clamp(self.least, self.most),
@@ -143,6 +148,10 @@ pub struct Metric {
     /// Null figures, and why. `all` where nothing is there.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub absent: BTreeMap<&'static str, String>,
+    /// Percentiles that too few values lie beyond: values without an interval, by which nothing is judged. How many there are, and how many it
+    /// takes.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub not_judged: BTreeMap<&'static str, String>,
 }
 
 #[cfg(test)]
@@ -163,6 +172,9 @@ mod tests {
             (metric.mean, metric.p50, metric.p99, metric.max),
             (Some(50.5), Some(50.5), Some(99.01), Some(100.0))
         );
+        assert_eq!(metric.not_judged["p99"], "100 of 500 values");
+        assert_eq!(metric.not_judged.len(), 1);
+        assert!(of((1..=500).map(f64::from)).not_judged.is_empty());
         let metric = of((1..=99).map(f64::from));
         assert_eq!((metric.p95.map(|v| v.round()), metric.p99), (Some(94.0), None));
         assert_eq!(metric.absent["p99"], "n too small: 99 of at least 100");

@@ -188,15 +188,29 @@ fn table(out: &mut String, summary: &Summary, width: usize, ink: Ink, whole: boo
     rows.extend(from_sent.iter().map(|(name, metric)| (*name, *metric, false)));
     // What is nowhere but explains nothing either is left out below the four of the contract.
     rows.extend(more.iter().filter(|(_, metric)| metric.n > 0).map(|(name, metric)| (*name, *metric, false)));
+    let mut any = false;
     for (name, metric, strong) in rows {
         let mut text = format!("{name:NAMES$}");
         if metric.n == 0 {
             text.push_str(&metric.absent.get("all").map_or_else(String::new, |why| format!("{:>COLUMN$}  {why}", "-")));
         } else {
-            let cells = [metric.mean, metric.p50, metric.p90, metric.p95, metric.p99, metric.max];
-            let shown = cells.iter().enumerate().filter(|(place, _)| wide || !matches!(place, 2 | 3));
-            for (_, cell) in shown {
-                let _ = write!(text, "{:>COLUMN$}", cell.map_or_else(|| "-".to_owned(), figure));
+            let cells = [
+                ("", metric.mean),
+                ("p50", metric.p50),
+                ("p90", metric.p90),
+                ("p95", metric.p95),
+                ("p99", metric.p99),
+                ("", metric.max),
+            ];
+            let shown = cells.iter().filter(|(name, _)| wide || !matches!(*name, "p90" | "p95"));
+            for (name, cell) in shown {
+                let about = if metric.not_judged.contains_key(name) { "~" } else { "" };
+                any |= !about.is_empty();
+                let _ = write!(
+                    text,
+                    "{:>COLUMN$}",
+                    cell.map_or_else(|| "-".to_owned(), |value| format!("{about}{}", figure(value)))
+                );
             }
             let _ = write!(text, "{:>COLUMN$}", count(metric.n));
             if let Some(percent) = metric.resolution_pct {
@@ -207,6 +221,12 @@ fn table(out: &mut String, summary: &Summary, width: usize, ink: Ink, whole: boo
             }
         }
         line(out, &if strong || !ink.colour { text } else { ink.dim(&text) });
+    }
+    if any {
+        line(
+            out,
+            &ink.dim("~ fewer than 5 values lie beyond it: it leans on a few requests, and nothing is judged by it"),
+        );
     }
 }
 

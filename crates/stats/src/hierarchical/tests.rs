@@ -130,3 +130,14 @@ fn what_cannot_be_said_is_absent_and_what_is_weak_is_flagged() {
     let constant = percentile(&vec![vec![5.0; 3]; 6], 0.99, &job(999, 1)).unwrap();
     assert_eq!((constant.lo, constant.hi, constant.flags), (5.0, 5.0, vec![FLAG_CONSTANT]));
 }
+
+#[test]
+fn few_runs_are_no_bootstrap_and_few_requests_no_interval() {
+    assert_eq!(Estimand::of(&[40; 5], 0.99), None);
+    assert_eq!(Estimand::of(&[1_000; 5], 0.99), Some(Estimand::MeanOfRuns));
+    // One run that does not carry the percentile cannot be part of their mean.
+    assert_eq!(Estimand::of(&[1_000, 1_000, 499], 0.99), None);
+    assert_eq!(Estimand::of(&[1_000], 0.99), None);
+    assert_eq!(Estimand::of(&[50; 10], 0.99), Some(Estimand::AllRequests));
+    assert_eq!(Estimand::of(&[49; 10], 0.99), None);
+}

@@ -153,8 +153,13 @@ pub struct RequestPercentile {
     pub percentile: &'static str,
     /// Of the pooled requests.
     pub estimate: f64,
-    /// Hierarchical bootstrap, percentile limits. Absent with one run, and where the values are too many to be resampled.
+    /// Mean over runs of the per-run percentile, which is another figure than that of all requests.
+    pub mean_of_runs: f64,
+    /// Of what [`RequestPercentile::interval_of`] says. Absent with one run, where too few requests lie beyond the percentile, and where the
+    /// values are too many to be resampled.
     pub interval: Option<Interval>,
+    /// `all-requests`: hierarchical bootstrap, percentile limits, from ten runs on. `mean-of-runs`: Student's interval over the runs' own.
+    pub interval_of: Option<&'static str>,
     /// Median over runs of the per-run percentile.
     pub median_of_runs: f64,
     /// Requests in all.

@@ -6,22 +6,18 @@
 use std::collections::BTreeMap;
 
 use super::declaration::{Theme, Trap};
-use super::finding::{ALPHA, Finding, each_question, place};
+use super::finding::{Finding, each_question, place};
 use super::run_figures::answered_requests;
 use crate::case::Case;
 use crate::number::{count, list};
 use crate::report::{Evidence, Severity, Subject};
 use sparkbench_model::{Metric, Run};
+use sparkbench_stats::needed;
 
 /// Percentiles far from the middle, and the share below them.
 pub const TAILS: &[(&str, f64)] = &[("p90", 0.90), ("p95", 0.95), ("p99", 0.99)];
 
 pub(super) struct FewRequestsForPercentile;
-
-/// Fewest requests for which a percentile has an upper limit: the smallest n with p^n <= alpha / 2 (statistics contract 2.7).
-pub fn needed(p: f64) -> usize {
-    ((ALPHA / 2.0).ln() / p.ln()).ceil() as usize
-}
 
 impl Trap for FewRequestsForPercentile {
     fn id(&self) -> &'static str {
@@ -40,14 +36,11 @@ impl Trap for FewRequestsForPercentile {
         let needs: Vec<String> = TAILS.iter().map(|(name, p)| format!("{} for {name}", needed(*p))).collect();
         format!(
             "A percentile rests on too few requests.\n\n\
-             A p99 of thirty requests is a number between the two slowest of them. A percentile of a run has an upper limit at \
-             {:.0} % only when enough requests lie beyond it by chance. That is the smallest n with p^n at most {}.\n\n\
+             A p99 of thirty requests is a number between the two slowest of them. A percentile can be trusted once five values lie \
+             beyond it. For p of n values that is n(1-p) of at least 5.\n\n\
              The check counts the requests of each run. It fires when a run reports a percentile of fewer than it needs: {}. Such a \
-             figure is printed with a mark and judged with a wide margin.\n\n\
-             Send more requests in each run, or report a percentile that the number can carry. The percentiles over the requests of \
-             all runs are given with intervals.",
-            100.0 * (1.0 - ALPHA),
-            ALPHA / 2.0,
+             figure is shown without an interval, and no comparison is judged by it.\n\n\
+             Send more requests in each run, or report a percentile that the number can carry.",
             list(&needs)
         )
     }
@@ -116,7 +109,7 @@ fn look(case: &Case<'_>, model: &str, workload: &str) -> Finding {
         format!("{place}: runs report percentiles of {}, where {}", count(fewest, "request"), list(&said)),
     )
     .evidence(rows)
-    .remedy("send more requests in each run, or read the percentiles over all runs, which come with intervals")
+    .remedy("send more requests in each run, or judge by a percentile that the number can carry")
 }
 
 #[cfg(test)]

@@ -62,9 +62,10 @@ use super::case::Case;
 use super::report::TrapReport;
 
 pub use declaration::{Theme, Trap};
-pub use few_requests::{TAILS, needed as requests_needed};
+pub use few_requests::TAILS;
 pub use finding::Finding;
 pub use memory_scope::sized_before_the_pool;
+pub use sparkbench_stats::needed as requests_needed;
 
 /// Every trap, in the order in which pages list them.
 pub static TRAPS: &[&dyn Trap] = &[

@@ -152,6 +152,11 @@ struct CriterionView {
 fn criteria_line(criteria: &[Criterion]) -> String {
     let count = |outcome: &str| criteria.iter().filter(|c| c.outcome == outcome).count();
     let (met, failed) = (count("pass"), count("fail"));
+    // Of single runs that is all that can be asked, and it is no quality of a study.
+    if !criteria.is_empty() && criteria.iter().all(|c| c.id == "complete") {
+        let there = if failed == 0 { "every planned run is there" } else { "runs are missing" };
+        return format!("{there}, spread and power cannot be judged without repeats");
+    }
     let mut line = format!("{met} of {} met", criteria.len());
     for (n, what) in [(failed, "not met"), (criteria.len() - met - failed, "not assessed")] {
         if n > 0 {

@@ -77,32 +77,43 @@ impl SentenceView {
     }
 }
 
-/// "Of 3 expectations, 2 hold in some comparisons with the others undecided and 1 is undecided."
+/// "Of 3 expectations, 2 hold in 5 of 12 comparisons, with the others undecided, and 1 is undecided."
 pub(super) fn expected(campaign: &CampaignReport) -> Option<String> {
-    let mut counts: Vec<([&str; 2], usize)> = Vec::new();
-    for verbs in campaign.hypotheses.iter().map(outcome) {
-        match counts.iter_mut().find(|(known, _)| *known == verbs) {
-            Some((_, n)) => *n += 1,
-            None => counts.push((verbs, 1)),
+    // Verbs, expectations, comparisons that confirm them, comparisons.
+    let mut counts: Vec<([&str; 2], usize, usize, usize)> = Vec::new();
+    for report in &campaign.hypotheses {
+        let verbs = outcome(report);
+        match counts.iter_mut().find(|(known, ..)| *known == verbs) {
+            Some((_, n, confirmed, all)) => {
+                (*n, *confirmed, *all) = (*n + 1, *confirmed + report.confirmed, *all + report.comparisons);
+            }
+            None => counts.push((verbs, 1, report.confirmed, report.comparisons)),
         }
     }
-    let parts: Vec<String> =
-        counts.iter().map(|([one, more], n)| format!("{n} {}", if *n == 1 { one } else { more })).collect();
-    let what = if campaign.hypotheses.len() == 1 { "expectation" } else { "expectations" };
-    (!parts.is_empty()).then(|| format!("Of {} {what}, {}.", campaign.hypotheses.len(), list(&parts)))
+    let said = |([one, more], n, confirmed, all): &([&str; 2], usize, usize, usize)| {
+        let verb = if *n == 1 { one } else { more };
+        verb.replace("SOME", &format!("{confirmed} of {all} comparisons"))
+    };
+    let all = campaign.hypotheses.len();
+    match counts.as_slice() {
+        [] => None,
+        [only] if all == 1 => Some(format!("The expectation {}.", said(only))),
+        [only] => Some(format!("All {all} expectations {}.", said(only))),
+        several => {
+            let parts: Vec<String> = several.iter().map(|part| format!("{} {}", part.1, said(part))).collect();
+            Some(format!("Of {all} expectations, {}.", list(&parts)))
+        }
+    }
 }
 
-/// What became of an expectation, said of one and of several.
+/// What became of an expectation, said of one and of several. SOME stands for how many comparisons of how many.
 fn outcome(report: &HypothesisReport) -> [&'static str; 2] {
     match report.outcome {
         Outcome::Holds => ["holds", "hold"],
-        Outcome::HoldsInPart if report.is_open_elsewhere() => [
-            "holds in some comparisons, with the others undecided",
-            "hold in some comparisons, with the others undecided",
-        ],
-        Outcome::HoldsInPart => {
-            ["holds in some comparisons and not in others", "hold in some comparisons and not in others"]
+        Outcome::HoldsInPart if report.is_open_elsewhere() => {
+            ["holds in SOME, with the others undecided", "hold in SOME, with the others undecided"]
         }
+        Outcome::HoldsInPart => ["holds in SOME and not in the others", "hold in SOME and not in the others"],
         Outcome::DoesNotHold => ["does not hold", "do not hold"],
         Outcome::Undecided => ["is undecided", "are undecided"],
         Outcome::NotMeasured => ["was not measured", "were not measured"],
