@@ -121,6 +121,30 @@ fn fp8_or_bf16_is_answered_from_the_names_of_the_models() {
 }
 
 #[test]
+fn two_machines_are_two_questions_and_no_repeats() {
+    // The arms are the same. One ran mostly on the slower machine, the other mostly on the faster.
+    let folder = Folder::new("questions-machines");
+    let mut rows = "environment,model,workload,started_utc,exit_code,output_throughput_tok_s,machine\n".to_owned();
+    for k in 0..20 {
+        let arm = ["native", "docker"][k % 2];
+        let other = if arm == "native" { "one" } else { "two" };
+        let machine = if k % 10 < 8 { other } else { ["two", "one"][k % 2] };
+        let rate = if machine == "two" { 120.0 } else { 100.0 } + 0.3 * (k % 7) as f64;
+        rows.push_str(&format!("{arm},m,w,2026-01-01T{:02}:{:02}:00Z,0,{rate},{machine}\n", k / 6, k % 6 * 10));
+    }
+    folder.put("runs.csv", rows);
+    let ending = sparkbench(&folder, &["compare", "runs.csv", "--json"]);
+    let report: Value = serde_json::from_str(&ending.out).expect("JSON");
+    let comparisons = report["comparisons"].as_array().expect("comparisons");
+    assert!(!comparisons.is_empty());
+    for comparison in comparisons {
+        let kind = comparison["verdict"]["kind"].as_str().expect("a kind");
+        assert!(["equivalent", "inconclusive", "not_comparable"].contains(&kind), "{comparison}");
+        assert!(comparison["n_baseline"].as_u64() < Some(10), "the runs of two machines are no repeats: {comparison}");
+    }
+}
+
+#[test]
 fn models_that_are_compared_may_differ_in_all_that_follows_from_them() {
     let folder = Folder::new("questions-models");
     arm(&folder, "results/bf16", "org/Nano-30B-A3B-BF16", 0, 121.0);

@@ -13,8 +13,8 @@ use super::confounded::{Parted, aliases, part};
 use super::keep::named;
 use super::table::{DEFAULT, Table, UNKNOWN};
 
-/// Settings that say what a cell is in an archive of ours: the suite named them.
-const DECLARED: &[&str] = &["environment", "model", "workload", CAMPAIGN, SIDE];
+/// Settings that say what a cell is in an archive of ours: the suite named them. Machines are never repeats of each other, whoever names them.
+const DECLARED: &[&str] = &["environment", "model", "workload", "gpu", CAMPAIGN, SIDE];
 /// Setting that tells the campaigns of one archive apart where they are read together.
 pub const CAMPAIGN: &str = "campaign";
 /// Setting that tells apart what was given to be compared.

@@ -27,6 +27,7 @@ const SECTIONS: &[(&str, &str, &str)] = &[
     ("history", "Changes over time", include_str!("../../../../templates/prose/history.md")),
     ("agreement", "Agreement of clients", include_str!("../../../../templates/prose/agreement.md")),
     ("percentiles", "Percentiles and requests", include_str!("../../../../templates/prose/percentiles.md")),
+    ("rates", "How often a verdict is wrong", include_str!("../../../../templates/prose/rates.md")),
     ("limits", "What this cannot tell you", include_str!("../../../../templates/prose/limits.md")),
     ("glossary", "Words", super::glossary::TEXT),
 ];
