@@ -225,7 +225,7 @@ fn table(out: &mut String, summary: &Summary, width: usize, ink: Ink, whole: boo
     if any {
         line(
             out,
-            &ink.dim("~ fewer than 5 values lie beyond it: it leans on a few requests, and nothing is judged by it"),
+            &ink.dim("~ fewer than 5 values lie beyond it, so nothing is judged by it"),
         );
     }
 }
