@@ -202,7 +202,8 @@ pub(super) fn obstacles(
             1 => add("N1", format!("{name} has a single run (N1)")),
             _ => {}
         }
-        if arm.flags.iter().any(|flag| flag == group::FEW_REQUESTS) {
+        // Single runs are not judged anyway, and are shown as such.
+        if pair.a.n.min(pair.b.n) > 1 && arm.flags.iter().any(|flag| flag == group::FEW_REQUESTS) {
             let needed = group::percentile_of(pair.metric).map_or(0, stats::needed);
             add("N5", format!("{name} has fewer requests in a run than the {needed} that this percentile needs (N5)"));
         }

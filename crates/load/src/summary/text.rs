@@ -223,10 +223,7 @@ fn table(out: &mut String, summary: &Summary, width: usize, ink: Ink, whole: boo
         line(out, &if strong || !ink.colour { text } else { ink.dim(&text) });
     }
     if any {
-        line(
-            out,
-            &ink.dim("~ fewer than 5 values lie beyond it, so nothing is judged by it"),
-        );
+        line(out, &ink.dim("~ fewer than 5 values lie beyond it, so nothing is judged by it"));
     }
 }
 

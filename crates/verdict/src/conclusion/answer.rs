@@ -109,7 +109,7 @@ fn of_comparisons(answers: &[&Comparison], loads: &[&Comparison], campaign: &Cam
     let also = agreeing(&same, &told);
     let shown = if is_of_speed(&open) { "loss" } else { "difference" };
     let mut text = format!("No {shown} is shown between {baseline} and {others}{}.", of_loads(first));
-    text.push_str(&excluded(&open));
+    text.push_str(&excluded(&open, &told));
     text.push_str(&also);
     text.push_str(&one_side(&told, loads));
     Some(text)
@@ -145,6 +145,20 @@ fn agreeing(same: &[&Comparison], told: &[&Comparison]) -> String {
         format!("{label} of {}", list(&arms))
     });
     let each: Vec<String> = each.collect();
+    // The same arms in each metric are named once.
+    let labels: Vec<String> = distinct(same.iter().map(|c| within(&c.label)));
+    let arms_of = |own: &[&Comparison], label: &String| -> Vec<String> {
+        names(own.iter().filter(|c| within(&c.label) == *label).copied()).into_iter().map(str::to_owned).collect()
+    };
+    let arms: Vec<Vec<String>> = labels.iter().map(|label| arms_of(same, label)).collect();
+    if let ([first, rest @ ..], Some(one)) = (arms.as_slice(), same.first())
+        && rest.iter().all(|arms| arms == first)
+        && labels.iter().all(|label| arms_of(told, label).len() > first.len())
+    {
+        let verb = if first.len() == 1 { "agrees" } else { "agree" };
+        let (who, what) = (list(first), list(&labels));
+        return format!(" Within {} %, {who} {verb} with {} in {what}.", margins(same), one.baseline);
+    }
     let verb = if each.len() == 1 { "agrees" } else { "agree" };
     format!(" Within {} % {verb}: {}.", margins(same), each.join(", "))
 }
@@ -153,15 +167,21 @@ fn is_of_speed(open: &[&Comparison]) -> bool {
     open.iter().all(|c| is_time(c) || (c.direction == Direction::HigherIsBetter && c.unit.ends_with("/s")))
 }
 
-/// " Losses in output throughput up to 3.7 % are not excluded.": of the row that allows the most.
-fn excluded(open: &[&Comparison]) -> String {
+/// " Losses in output throughput up to 3.7 % are not excluded.": of the row that allows the most. Arms are named where only some are open.
+fn excluded(open: &[&Comparison], told: &[&Comparison]) -> String {
     let speed = is_of_speed(open);
     let reach = |c: &&Comparison| if speed { slowest(c) } else { super::headline::bound(c) };
     let most = open.iter().filter_map(|c| Some((*c, reach(c)?)));
     let most = most.filter(|(_, (most, _))| *most > 0.0 && most.is_finite()).max_by(|a, b| a.1.0.total_cmp(&b.1.0));
     most.map_or_else(String::new, |(c, (most, places))| {
         let what = if speed { "Losses" } else { "Differences" };
-        format!(" {what} in {} up to {} % are not excluded.", within(&c.label), fixed(most, places))
+        let arms: Vec<String> = names(open.iter().copied()).into_iter().map(str::to_owned).collect();
+        let of = if arms.len() == names(told.iter().copied()).len() {
+            String::new()
+        } else {
+            format!(" of {}", list(&arms))
+        };
+        format!(" {what} in {}{of} up to {} % are not excluded.", within(&c.label), fixed(most, places))
     })
 }
 
