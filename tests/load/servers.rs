@@ -17,17 +17,17 @@ use crate::support::program::{Ending, run_in};
 use sparkbench::mock::{self, Settings};
 
 /// An answer: status, further lines of the head, type, body.
-type Reply = (u16, &'static str, &'static str, String);
+pub(super) type Reply = (u16, &'static str, &'static str, String);
 
 /// A server for as long as the test runs. It is left to the end of the process.
-struct Small {
-    url: String,
+pub(super) struct Small {
+    pub(super) url: String,
     /// Path and body of each request.
     asked: Arc<Mutex<Vec<(String, Value)>>>,
 }
 
 impl Small {
-    fn start(reply: impl Fn(&str, &Value) -> Reply + Send + Sync + 'static) -> Self {
+    pub(super) fn start(reply: impl Fn(&str, &Value) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -89,12 +89,12 @@ fn serve(mut stream: TcpStream, heard: &Mutex<Vec<(String, Value)>>, reply: &dyn
 const JSON: &str = "application/json";
 
 /// A refusal with words.
-fn refusal(status: u16, more: &'static str, words: &str) -> Reply {
+pub(super) fn refusal(status: u16, more: &'static str, words: &str) -> Reply {
     (status, more, JSON, json!({ "error": { "message": words } }).to_string())
 }
 
 /// What a server without habits answers.
-fn plain(path: &str, body: &Value) -> Reply {
+pub(super) fn plain(path: &str, body: &Value) -> Reply {
     let tokens = body["max_tokens"].as_u64().unwrap_or(16);
     let usage = json!({ "prompt_tokens": 16, "completion_tokens": tokens, "total_tokens": 16 + tokens });
     if path == "/v1/models" {
