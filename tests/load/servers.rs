@@ -139,6 +139,31 @@ fn a_server_that_refuses_is_asked_once_a_place_until_it_wants_to_be_asked_again(
     }
 }
 
+/// Issue 34: conversations asked again after 10 ms whatever the server asked for.
+#[test]
+fn clients_of_conversations_wait_as_long_as_the_server_asks_and_end_with_the_load() {
+    let folder = Folder::new("load-flood-chat");
+    let server = Small::start(|path, body| match body["stream"] == true {
+        true => refusal(429, "retry-after: 50\r\n", "Too many requests"),
+        false => plain(path, body),
+    });
+    let chat = "--conversations 40 --turns 3 --isl 20 --num-clients 4";
+    let ending = load(&folder, &server, &format!("{chat} --duration 1")).expect(4);
+    assert_eq!(server.streamed(), 4, "{}", ending.out);
+    for words in ["Retry-After 50", "note: clients waited after 4 failed turns, for 200.0 s in all"] {
+        assert!(ending.out.contains(words), "{words}: {}", ending.out);
+    }
+    // Where as many fail as end the load, nobody waits any more.
+    let ending = load(&folder, &server, &format!("{chat} --max-errors 4 --json x.json")).expect(4);
+    assert_eq!(server.streamed(), 8, "{}", ending.out);
+    let summary: Value = serde_json::from_slice(&std::fs::read(folder.path().join("x.json")).unwrap()).unwrap();
+    assert_eq!(summary["ended_by"], "max-errors");
+    // Nobody listens: the time of one load is not spent on failures of connections either.
+    let nobody = Small { url: "http://127.0.0.1:1".to_owned(), asked: Arc::default() };
+    let line = format!("{chat} --model m --exact off --max-errors 5");
+    load(&folder, &nobody, &line).expect(4).complains(&["127.0.0.1:1"]);
+}
+
 #[test]
 fn a_load_that_does_nothing_but_fail_ends_and_says_so() {
     let folder = Folder::new("load-hopeless");
@@ -288,6 +313,13 @@ fn a_pasted_line_of_another_client_is_answered_in_one_message() {
         "for --host, --port write --url http://HOST:PORT",
         "for --percentile-metrics write nothing: every percentile is measured",
     ]);
+    // The whole line, with its program, and whatever a parser would stumble over first.
+    run("load vllm bench serve --dataset-name hf --dataset-path a/b --base-url http://localhost:8000").complains(&[
+        "load has no option --base-url",
+        "for vllm bench serve write nothing",
+        "for --dataset-name hf write --prompts FILE",
+    ]);
+    run("load --url localhost:1 --concurrency 1 2 4").complains(&["--concurrency 1 2 4 write --concurrency 1,2,4"]);
     let secret = run("load --url localhost:1 --api-key sk-hidden-7391");
     secret.complains(&["--api-key", "--api-key-env NAME"]);
     assert!(!secret.err.contains("sk-hidden-7391"), "{}", secret.err);

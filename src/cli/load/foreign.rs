@@ -60,7 +60,7 @@ const FOREIGN: &[(&[&str], &str)] = &[
         "nothing: the engine and its version are asked of the server. Other labels go into labels.toml beside an archive",
     ),
     (
-        &["gpu-telemetry", "server-metrics", "plot-timeline", "plot-dataset-stats", "generate-plots", "latency-mode"],
+        &["gpu-telemetry", "server-metrics", "plot-timeline", "plot-dataset-stats", "generate-plots"],
         "nothing, or --archive DIR, which has telemetry and the metrics of the server",
     ),
     (
@@ -68,6 +68,7 @@ const FOREIGN: &[(&[&str], &str)] = &[
         "nothing: one process sends everything, and says whether it was the limit",
     ),
     (&["no-test-input", "skip-coherence", "skip-test"], "nothing"),
+    (&["latency-mode"], "nothing: nothing is subtracted from a latency"),
     (&["enable-prefix-caching"], "--cache natural, or --cache primed"),
     (&["book-url", "dataset-config"], "nothing: texts are drawn by --seed. Or --prompts FILE"),
     (
@@ -295,7 +296,9 @@ fn program(arguments: &[String]) -> usize {
     }
     let module = name.starts_with("python") && arguments.get(1).is_some_and(|word| word == "-m");
     let from = if module { 2 } else { 1 };
-    from + arguments.iter().skip(from).take_while(|word| !word.starts_with('-')).count()
+    // An address may hold a password.
+    let plain = |word: &&String| !word.starts_with('-') && !word.contains([':', '@']);
+    from + arguments.iter().skip(from).take_while(plain).count()
 }
 
 /// Name of an option and the value behind its `=`. Of those with one dash only the ones that other clients have.

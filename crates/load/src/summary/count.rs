@@ -16,8 +16,8 @@ use super::samples::Samples;
 use super::unseen;
 use super::window::{Flight, Window};
 use super::{
-    Before, ColdStart, Counted, ERRORS_MAX, Facts, Goal, Goodput, ISL_OFF_PCT, LengthMedians, Metric, ONE_TOKEN_SHARE,
-    SCHEMA, Steady, Summary, TokenSource, Tool, UNJUDGED_MAX, Unfinished, WarmupFailures,
+    Before, Counted, ERRORS_MAX, Facts, Goal, Goodput, ISL_OFF_PCT, LengthMedians, Metric, ONE_TOKEN_SHARE, SCHEMA,
+    Steady, Summary, TokenSource, Tool, UNJUDGED_MAX, Unfinished, WarmupFailures,
 };
 use crate::certificate::{ClientCertificate, Lags};
 use crate::finish::Finish;
@@ -146,9 +146,9 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
         Goal::Closed(places) => places,
         Goal::Open(..) => 1.0,
     };
-    let warm = stored.before.0 > 0;
-    let cold_start = if warm { None } else { cold::look(rows, places)? };
-    loud.extend(cold_start.as_ref().map(ColdStart::sentence));
+    let cold_start = cold::look(rows, places)?;
+    let of_turns = !facts.settings["num_clients"].is_null();
+    loud.extend(cold_start.as_ref().map(|cold| cold.sentence(stored.before, of_turns)));
     // First of all, because readers who compare rates read no further.
     let off = facts.asked_rate.zip(offered).and_then(|(asked, drawn)| open::drawn_off(asked, drawn, totals.intended));
     loud.splice(0..0, off);
