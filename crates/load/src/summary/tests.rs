@@ -379,6 +379,11 @@ fn answers_that_came_whole_at_their_end_are_counted() {
     };
     assert_eq!(noted(1), None, "one in forty");
     assert!(noted(2).unwrap().starts_with("2 of 40 answers arrived in one piece, at their end"));
+    // Issue 34: between chunks that came at once there are no gaps between tokens, not gaps of 0.
+    let answers = (0..40).map(|k| answer(k, 0.0, if k < 20 { &whole } else { &even }, Some(8))).collect();
+    let itl = count("whole-gaps", closed(1), answers).summary.itl_ms;
+    assert_eq!((itl.mean, itl.p50), (None, None));
+    assert!(itl.absent["all"].starts_with("20 of 40 answers arrived in one piece"));
     assert!(noted(40).is_some());
 
     // All at one moment: there is no TPOT at all, and it is seen all the same.
