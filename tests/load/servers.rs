@@ -148,7 +148,7 @@ fn clients_of_conversations_wait_as_long_as_the_server_asks_and_end_with_the_loa
         false => plain(path, body),
     });
     let chat = "--conversations 40 --turns 3 --isl 20 --num-clients 4";
-    let ending = load(&folder, &server, &format!("{chat} --duration 1")).expect(4);
+    let ending = load(&folder, &server, &format!("{chat} --duration 5")).expect(4);
     assert_eq!(server.streamed(), 4, "{}", ending.out);
     for words in ["Retry-After 50", "note: clients waited after 4 failed turns, for 200.0 s in all"] {
         assert!(ending.out.contains(words), "{words}: {}", ending.out);

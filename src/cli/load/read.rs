@@ -203,7 +203,8 @@ impl LoadArgs {
 
     fn slos(&self) -> Result<Slos, Error> {
         let mut slos = Slos::default();
-        for text in self.slo.iter().flatten() {
+        // Some clients take all of them in one text.
+        for text in self.slo.iter().flatten().flat_map(|text| text.split_whitespace()) {
             let wrong = || {
                 Error::usage(format!("--slo '{text}' is not a valid limit"))
                     .hint("write it as ttft=200, tpot=50 or e2e=5000, in ms")
@@ -212,9 +213,10 @@ impl LoadArgs {
             let limit: f64 = limit.trim().parse().map_err(|_| wrong())?;
             let limit = Some(limit).filter(|limit| *limit > 0.0 && limit.is_finite()).ok_or_else(wrong)?;
             match name.trim().trim_end_matches("_ms") {
-                "ttft" => slos.ttft_ms = Some(limit),
-                "tpot" => slos.tpot_ms = Some(limit),
-                "e2e" | "e2el" | "e2e_latency" => slos.e2e_ms = Some(limit),
+                "ttft" | "time_to_first_token" => slos.ttft_ms = Some(limit),
+                // AIPerf's is the mean of an answer, which is TPOT.
+                "tpot" | "inter_token_latency" => slos.tpot_ms = Some(limit),
+                "e2e" | "e2el" | "e2e_latency" | "request_latency" => slos.e2e_ms = Some(limit),
                 _ => return Err(wrong()),
             }
         }
@@ -251,6 +253,14 @@ mod tests {
         }
         let words = ["load", "--url", "http://h", "--duration", "0.01", "--drain", "0", "--temperature", "0"];
         assert!(Alone::try_parse_from(words).unwrap().load.settings().is_ok());
+    }
+
+    #[test]
+    fn limits_have_the_names_of_other_clients_too() {
+        let text = "time_to_first_token:200 inter_token_latency:50";
+        let words = ["load", "--url", "http://h", "--goodput", text, "request_latency=5000"];
+        let slos = Alone::try_parse_from(words).unwrap().load.settings().unwrap().slos;
+        assert_eq!(slos, Slos { ttft_ms: Some(200.0), tpot_ms: Some(50.0), e2e_ms: Some(5000.0) });
     }
 
     #[test]
