@@ -5,7 +5,9 @@
 
 mod about;
 mod archive;
+mod archived;
 mod args;
+mod begun;
 mod chat;
 mod fits;
 pub(crate) mod foreign;
@@ -15,6 +17,7 @@ mod plan;
 mod points;
 mod ranks;
 mod read;
+mod resume;
 mod scratch;
 #[cfg(feature = "page")]
 mod sheet;
@@ -28,6 +31,7 @@ use self::args::LoadArgs;
 use self::live::ProgressReporter;
 use self::outputs::Outputs;
 use self::points::Points;
+use self::resume::Kept;
 use self::scratch::Scratch;
 use super::outcome::Outcome;
 use super::talk::Talk;
@@ -50,6 +54,7 @@ use sparkbench_text::error::{Error, Kind};
     sparkbench load --url http://localhost:8000 --concurrency 32 --isl 1024 --osl 128 --requests 320 --warmup 32\n  \
     sparkbench load --url http://localhost:8000 --rate 4 --duration 120 --slo ttft=500 --slo tpot=50\n  \
     sparkbench load --url http://localhost:8000 --concurrency 1..128 --json sweep.json\n  \
+    sparkbench load --url http://localhost:8000 --concurrency 1..128 --json sweep.json --resume\n  \
     sparkbench load --url http://localhost:8000 --rate 1,2,4 --duration 60 --html load.html --csv load.csv\n  \
     sparkbench load --url http://localhost:8000 --concurrency 8 --until ttft_p99=5% --duration 1800\n  \
     sparkbench load --url http://localhost:8000 --matrix standard --archive archive/my-server\n  \
@@ -67,6 +72,12 @@ pub(crate) struct Load {
     archive: Option<PathBuf>,
     #[command(flatten)]
     outputs: Outputs,
+    /// Continue a sweep that was stopped: keep the loads that --json or --archive has, and measure the others
+    ///
+    /// Give the same options as before. A setting that is another one is refused by its name. If there is no such file or archive yet, the
+    /// sweep begins.
+    #[arg(long, help_heading = "Output")]
+    resume: bool,
     /// Container whose log is added to the archive
     #[arg(long, value_name = "NAME", requires = "archive", help_heading = "Output")]
     container: Option<String>,
@@ -81,6 +92,10 @@ pub(crate) struct Load {
 /// As the exit codes say.
 pub(crate) fn run(args: &Load, talk: &Talk) -> Result<Outcome, Error> {
     args.outputs.check()?;
+    if args.resume && args.archive.is_none() && args.outputs.json_file().is_none() {
+        return Err(Error::usage("--resume needs the file or the archive of the sweep that was stopped")
+            .hint("add --json FILE or --archive DIR, as it was begun with"));
+    }
     if let Some(folder) = &args.archive
         && let Some(inside) = args.outputs.files().into_iter().find(|path| path.starts_with(folder))
     {
@@ -98,6 +113,20 @@ pub(crate) fn run(args: &Load, talk: &Talk) -> Result<Outcome, Error> {
     begin(args, &plan, &host, &talk.veiled(veil.clone())).map_err(|error| veil.error(error))
 }
 
+/// Remedy of a sweep that ended before its time.
+const GO_ON: &str = "give the same command with --resume to measure what is missing";
+
+impl Load {
+    /// A sweep that broke can be continued where its points are kept.
+    fn continued(&self, mut error: Error, plan: &plan::Loads) -> Error {
+        if plan.several() && self.outputs.json_file().is_some() {
+            let remedies = error.hint.take().into_iter().chain([GO_ON.to_owned()]);
+            error.hint = Some(remedies.collect::<Vec<_>>().join("\n         "));
+        }
+        error
+    }
+}
+
 /// The load as this process's part of it.
 fn begin(args: &Load, plan: &plan::Loads, host: &Arc<dyn Host>, talk: &Talk) -> Result<Outcome, Error> {
     let place = ranks::place(&args.load, host.as_ref())?;
@@ -109,7 +138,8 @@ fn begin(args: &Load, plan: &plan::Loads, host: &Arc<dyn Host>, talk: &Talk) -> 
         // The plan is the same for all.
         return if place.is_some_and(|place| place.share.rank > 0) { Ok(Outcome::Done) } else { plan.print(talk) };
     }
-    for path in args.outputs.files().into_iter().filter(|path| path.exists()) {
+    let replaced = args.outputs.files().into_iter().filter(|path| path.exists() && !args.resume);
+    for path in replaced {
         talk.say(&format!("'{}' exists and will be replaced", shown(path)));
     }
     if let Some(limit) = args.load.wait {
@@ -139,16 +169,31 @@ fn load(args: &Load, plan: &plan::Loads, host: &Arc<dyn Host>, talk: &Talk) -> R
     let stop = Arc::new(AtomicBool::new(false));
     let session = Session::open(host, &args.load.url, &plan.settings, &speaker, Arc::clone(&stop))?
         .with(sparkbench_load::ranks::joined());
+    let kept = match args.outputs.json_file().filter(|_| args.resume) {
+        Some(path) => {
+            let kept = Kept::read(path, &session, plan)?;
+            kept.tell(path, talk);
+            points.begin(&kept, plan.names(session.known().most_tokens())?);
+            kept
+        }
+        None => Kept::default(),
+    };
     let folder = Scratch::new()?;
-    let measured = plan.measure(host, &session, &folder.0, &speaker, &stop);
+    let measured = plan.measure(host, &session, &folder.0, &speaker, &stop, &kept);
     let loads = measured.iter().flat_map(|searched| &searched.loaded);
     let remedy = loads.filter(|done| !done.interrupted).find_map(|done| session.remedy(&done.summary));
     drop(session);
     drop(speaker);
     let broken = match measured {
+        Ok(searched) if searched.loaded.is_empty() && !kept.loads.is_empty() => {
+            talk.say("nothing was left to measure");
+            searched.found.iter().for_each(|found| points.tell(found));
+            points.write().err()
+        }
         Ok(searched) => report(&searched, &points, plan, remedy, talk).err(),
         Err(error) => Some(error),
     };
+    let broken = broken.map(|error| args.continued(error, plan));
     points.finish(broken, plan.seeks_limits())?;
     Ok(Outcome::Done)
 }

@@ -192,7 +192,8 @@ fn parse() -> Cli {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     Cli::try_parse().unwrap_or_else(|mut error| {
         #[cfg(all(feature = "collect", target_os = "linux"))]
-        if let Some(unknown) = (error.kind() == ErrorKind::UnknownArgument).then(unknown_of_load).flatten() {
+        // Whatever is wrong first, a pasted line is answered whole. Help is no fault.
+        if let Some(unknown) = error.use_stderr().then(unknown_of_load).flatten() {
             talk::Talk::new(false, false, ColorChoice::Auto).error(&unknown);
             std::process::exit(unknown.kind.exit_code().into());
         }

@@ -7,6 +7,7 @@ mod calibrate;
 mod chunks;
 mod cluster;
 mod ranks;
+mod resume;
 mod secrets;
 mod servers;
 mod verb;

@@ -171,9 +171,9 @@ fn what_the_ranks_saw_lies_in_one_archive() {
     for ending in &endings {
         assert_eq!(ending.code, Some(0), "{}", ending.err);
     }
-    let run = std::fs::read_dir(folder.path().join("a/runs")).unwrap().next().unwrap().unwrap().path();
-    for point in ["c4", "c8"] {
-        let loads = run.join("loads").join(point);
+    // Each point is a run of its own.
+    for run in ["001-native-mock-load-c4-r01", "002-native-mock-load-c8-r01"] {
+        let loads = folder.path().join("a/runs").join(run);
         let places = places(&loads.join("requests.jsonl"));
         assert_eq!(places.len(), 60);
         assert_eq!(places.iter().copied().collect::<BTreeSet<_>>(), (0..60).collect());

@@ -17,17 +17,17 @@ use crate::support::program::{Ending, run_in};
 use sparkbench::mock::{self, Settings};
 
 /// An answer: status, further lines of the head, type, body.
-type Reply = (u16, &'static str, &'static str, String);
+pub(super) type Reply = (u16, &'static str, &'static str, String);
 
 /// A server for as long as the test runs. It is left to the end of the process.
-struct Small {
-    url: String,
+pub(super) struct Small {
+    pub(super) url: String,
     /// Path and body of each request.
     asked: Arc<Mutex<Vec<(String, Value)>>>,
 }
 
 impl Small {
-    fn start(reply: impl Fn(&str, &Value) -> Reply + Send + Sync + 'static) -> Self {
+    pub(super) fn start(reply: impl Fn(&str, &Value) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -89,12 +89,12 @@ fn serve(mut stream: TcpStream, heard: &Mutex<Vec<(String, Value)>>, reply: &dyn
 const JSON: &str = "application/json";
 
 /// A refusal with words.
-fn refusal(status: u16, more: &'static str, words: &str) -> Reply {
+pub(super) fn refusal(status: u16, more: &'static str, words: &str) -> Reply {
     (status, more, JSON, json!({ "error": { "message": words } }).to_string())
 }
 
 /// What a server without habits answers.
-fn plain(path: &str, body: &Value) -> Reply {
+pub(super) fn plain(path: &str, body: &Value) -> Reply {
     let tokens = body["max_tokens"].as_u64().unwrap_or(16);
     let usage = json!({ "prompt_tokens": 16, "completion_tokens": tokens, "total_tokens": 16 + tokens });
     if path == "/v1/models" {
@@ -137,6 +137,31 @@ fn a_server_that_refuses_is_asked_once_a_place_until_it_wants_to_be_asked_again(
     for words in ["Retry-After 50", "Too many requests", "note: 4 places were not taken again at once after failures"] {
         assert!(ending.out.contains(words), "{words}: {}", ending.out);
     }
+}
+
+/// Issue 34: conversations asked again after 10 ms whatever the server asked for.
+#[test]
+fn clients_of_conversations_wait_as_long_as_the_server_asks_and_end_with_the_load() {
+    let folder = Folder::new("load-flood-chat");
+    let server = Small::start(|path, body| match body["stream"] == true {
+        true => refusal(429, "retry-after: 50\r\n", "Too many requests"),
+        false => plain(path, body),
+    });
+    let chat = "--conversations 40 --turns 3 --isl 20 --num-clients 4";
+    let ending = load(&folder, &server, &format!("{chat} --duration 5")).expect(4);
+    assert_eq!(server.streamed(), 4, "{}", ending.out);
+    for words in ["Retry-After 50", "note: clients waited after 4 failed turns, for 200.0 s in all"] {
+        assert!(ending.out.contains(words), "{words}: {}", ending.out);
+    }
+    // Where as many fail as end the load, nobody waits any more.
+    let ending = load(&folder, &server, &format!("{chat} --max-errors 4 --json x.json")).expect(4);
+    assert_eq!(server.streamed(), 8, "{}", ending.out);
+    let summary: Value = serde_json::from_slice(&std::fs::read(folder.path().join("x.json")).unwrap()).unwrap();
+    assert_eq!(summary["ended_by"], "max-errors");
+    // Nobody listens: the time of one load is not spent on failures of connections either.
+    let nobody = Small { url: "http://127.0.0.1:1".to_owned(), asked: Arc::default() };
+    let line = format!("{chat} --model m --exact off --max-errors 5");
+    load(&folder, &nobody, &line).expect(4).complains(&["127.0.0.1:1"]);
 }
 
 #[test]
@@ -288,6 +313,13 @@ fn a_pasted_line_of_another_client_is_answered_in_one_message() {
         "for --host, --port write --url http://HOST:PORT",
         "for --percentile-metrics write nothing: every percentile is measured",
     ]);
+    // The whole line, with its program, and whatever a parser would stumble over first.
+    run("load vllm bench serve --dataset-name hf --dataset-path a/b --base-url http://localhost:8000").complains(&[
+        "load has no option --base-url",
+        "for vllm bench serve write nothing",
+        "for --dataset-name hf write --prompts FILE",
+    ]);
+    run("load --url localhost:1 --concurrency 1 2 4").complains(&["--concurrency 1 2 4 write --concurrency 1,2,4"]);
     let secret = run("load --url localhost:1 --api-key sk-hidden-7391");
     secret.complains(&["--api-key", "--api-key-env NAME"]);
     assert!(!secret.err.contains("sk-hidden-7391"), "{}", secret.err);

@@ -190,6 +190,19 @@ fn williams(k: usize, stream: &mut Stream) -> Vec<Vec<Vec<usize>>> {
     if stream.index(2) == 0 { vec![square, mirror] } else { vec![mirror, square] }
 }
 
+impl Plan {
+    /// Puts the workloads of each round into an order of somebody's own, in place of the drawn one. For a plan with one environment, where no
+    /// order favours any.
+    pub fn put_in_order(&mut self, workloads: &[String]) {
+        let place = |run: &PlannedRun| workloads.iter().position(|label| *label == run.workload);
+        self.runs.sort_by_key(|run| (run.repeat, place(run)));
+        for (block, run) in (1..).zip(&mut self.runs) {
+            run.block = run.block.map(|_| block);
+        }
+        number(&mut self.runs);
+    }
+}
+
 /// Gives each run its position and its id.
 fn number(runs: &mut [PlannedRun]) {
     let digits = if runs.len() > 999 { runs.len().to_string().len() } else { 3 };

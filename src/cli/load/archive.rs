@@ -5,6 +5,9 @@
 //!
 //! What was typed is written as a suite first: the archive then holds what was asked for, and the suite can be edited and collected
 //! again. The gates that make runs comparable with each other are off: whoever measures a server that stands already wants it now.
+//!
+//! Each point of a sweep is a run of its own, in the order that was typed. So a sweep that was stopped is continued like any campaign.
+//! Points that need each other are one run: those of a search, and the cells of a matrix.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,22 +15,22 @@ use std::sync::Arc;
 use serde_json::Value;
 use toml::{Table, Value as Toml};
 
+use super::archived::{Found, Labels, WORKLOAD, summaries};
 use super::live::ProgressReporter;
 use super::plan::Loads;
 use super::points::{invalid, remarks};
-use super::{Load, about};
+use super::{GO_ON, Load, about, begun};
 use crate::cli::outcome::Outcome;
 use crate::cli::stdout::print;
 use crate::cli::talk::Talk;
-use sparkbench_archive::manifest::{INTERRUPTED_FOLDER, RUNS_FOLDER};
+use sparkbench_archive::manifest::INTERRUPTED_FOLDER;
 use sparkbench_archive::mask::Veil;
 use sparkbench_archive::shown;
 use sparkbench_collect::run::campaign::{self, Options};
 use sparkbench_collect::run::experiment::Experiment;
-use sparkbench_collect::workload::serve::session::{CALIBRATION_FOLDER, WARMUP_FOLDER};
 use sparkbench_host::Host;
 use sparkbench_load::secrets;
-use sparkbench_load::session::{Live, SUMMARY_FILE, Session};
+use sparkbench_load::session::{Live, Session};
 use sparkbench_load::summary::points;
 use sparkbench_load::target::Target;
 use sparkbench_model::Finding;
@@ -35,7 +38,6 @@ use sparkbench_plan::{campaign_name_of, label_of};
 use sparkbench_text::address::Address;
 use sparkbench_text::error::{Error, Kind};
 use sparkbench_text::escape::shell;
-use sparkbench_text::slug::slug;
 
 /// Longest time that all loads together may take, seconds: the longest that a suite can give, a week.
 const LIMIT_S: i64 = 604_800;
@@ -74,10 +76,16 @@ pub(super) fn collect(
     // A wrong address or model would leave an archive with one failed run, and its folder could not be used again.
     drop(Session::open(host, &args.load.url, &loads.settings, &Silent, Arc::default())?);
     let veil = secrets::of(host.as_ref(), &args.load.url, &loads.settings).veil();
-    let text = written(args, loads, &archive, &about, &veil)?;
-    let experiment = Experiment::read(&text, "what was typed", &here)?;
+    let labels = Labels::of(loads)?;
+    let text = written(args, loads, &labels, &archive, &about, &veil)?;
+    if args.resume {
+        begun::expect_same(&archive, &text)?;
+    }
+    let mut experiment = Experiment::read(&text, "what was typed", &here)?;
+    experiment.plan.put_in_order(&labels.workloads());
+    let found = || summaries(&archive, &labels, &experiment.plan.runs);
     let speaker = ProgressReporter::new(talk);
-    let options = Options { archive: archive.clone(), ..Options::default() };
+    let options = Options { archive: archive.clone(), resume: args.resume, ..Options::default() };
     let collected = campaign::collect(&experiment, host, &ProgressForwarder(&speaker), &options).map_err(by_hand);
     drop(speaker);
     let summary = match collected {
@@ -85,17 +93,17 @@ pub(super) fn collect(
         Err(error) => {
             // What was finished before lies in the archive. A folder of someone else's is not ours to report.
             if error.kind != Kind::Usage {
-                report(args, loads, summaries(&archive).unwrap_or_default(), talk)?;
+                report(args, loads, found().unwrap_or_default(), talk)?;
             }
             return Err(error);
         }
     };
-    let measured = report(args, loads, summaries(&archive)?, talk)?;
+    let measured = report(args, loads, found()?, talk)?;
     if summary.interrupted {
         let kept = archive.join(INTERRUPTED_FOLDER);
         return Err(Error::new(Kind::Workload, "stopped before the end")
-            .detail(format!("the requests up to then, and the loads that were done, are in '{}'", shown(&kept)))
-            .hint("load again with --archive ANOTHER-FOLDER"));
+            .detail(format!("the requests up to then are in '{}', and loads that were done are kept", shown(&kept)))
+            .hint(GO_ON));
     }
     talk.say(&format!("archived in {}, next: sparkbench analyse {}", shown(&archive), shell(&archive)));
     match summary.failed.first() {
@@ -104,21 +112,14 @@ pub(super) fn collect(
     }
 }
 
-/// Remedies of a campaign that a load by hand does not have: there is no suite file to edit, to check or to go on with.
+/// Remedies of a campaign that a load by hand does not have: there is no suite file to edit or to check, and nothing is given up as lost.
 fn by_hand(mut error: Error) -> Error {
     let anew = "--archive ANOTHER-FOLDER";
     if error.kind == Kind::Preflight {
         error.what = error.what.replace(DISK_GATE_KEY, "");
         error.hint = Some(format!("correct what is named above, archive elsewhere ({anew}), or leave out --archive"));
-    } else if let Some(hint) = error.hint.take() {
-        // What was changed meanwhile cannot be given up here either.
-        let hint = if hint.contains("--accept-loss") { "continue with --resume".to_owned() } else { hint };
-        let of_a_campaign = hint.split_once("continue with").filter(|_| hint.contains("--resume"));
-        error.hint = Some(match of_a_campaign {
-            None => hint,
-            Some(("", _)) => format!("archive into another folder: {anew}"),
-            Some((first, _)) => format!("{first}archive the load anew: {anew}"),
-        });
+    } else if error.hint.as_ref().is_some_and(|hint| hint.contains("--accept-loss")) {
+        error.hint = Some(format!("restore what is named from a copy, or archive the load anew: {anew}"));
     }
     error
 }
@@ -133,7 +134,14 @@ struct About {
 }
 
 /// The suite that says what was typed. No label is made of a secret: in small letters nobody would find it again.
-fn written(args: &Load, loads: &Loads, archive: &Path, about: &About, veil: &Veil) -> Result<String, Error> {
+fn written(
+    args: &Load,
+    loads: &Loads,
+    labels: &Labels,
+    archive: &Path,
+    about: &About,
+    veil: &Veil,
+) -> Result<String, Error> {
     let folder = archive.file_name().map_or_else(|| "load".to_owned(), |name| name.to_string_lossy().into_owned());
     let name = campaign_name_of(&folder);
     let text = |text: &str| Toml::String(text.to_owned());
@@ -150,18 +158,13 @@ fn written(args: &Load, loads: &Loads, archive: &Path, about: &About, veil: &Vei
     workload.insert("attach".into(), Toml::Table(attach));
     workload.insert("ready".into(), Toml::Table(Table::from_iter([("limit_s".into(), Toml::Integer(READY_S))])));
     let repeats = loads.repeats();
-    let tables = loads.tables();
-    match tables.as_slice() {
-        [(_, only)] => drop(workload.insert("load".into(), Toml::Table(only.clone()))),
-        several => {
-            let named = several.iter().map(|(name, table)| {
-                let mut table = table.clone();
-                table.insert("name".into(), text(&slug(name)));
-                Toml::Table(table)
-            });
-            workload.insert("loads".into(), Toml::Array(named.collect()));
-        }
-    }
+    let with = |table: Table| {
+        let mut workload = workload.clone();
+        workload.insert("load".into(), Toml::Table(table));
+        Toml::Table(workload)
+    };
+    let labels = labels.workloads().into_iter().chain([WORKLOAD.to_owned()]);
+    let workloads: Table = labels.zip(loads.tables()).map(|(label, (_, table))| (label, with(table))).collect();
     let mut whole = Table::new();
     whole.insert("schema".into(), text("sparkbench.suite/1"));
     whole.insert("name".into(), text(&name));
@@ -180,7 +183,7 @@ fn written(args: &Load, loads: &Loads, archive: &Path, about: &About, veil: &Vei
         let label = label_of(&veil.text(model));
         whole.insert("models".into(), table(vec![(label.as_str(), table(vec![("id", text(model))]))]));
     }
-    whole.insert("workloads".into(), table(vec![("load", Toml::Table(workload))]));
+    whole.insert("workloads".into(), Toml::Table(workloads));
     let off = || Toml::Boolean(false);
     whole.insert(
         "gates".into(),
@@ -198,48 +201,6 @@ fn written(args: &Load, loads: &Loads, archive: &Path, about: &About, veil: &Vei
         table(vec![("memory_floor_gib", off()), ("time_limit_s", Toml::Integer(LIMIT_S)), ("kernel_log", off())]),
     );
     toml::to_string(&whole).map_err(|cause| Error::usage("what was typed cannot be written as a suite").because(cause))
-}
-
-/// A summary of the archive: what it is of, its values, its text.
-struct Found {
-    name: String,
-    value: Value,
-    text: String,
-}
-
-/// Every measured summary of the archive, in the order in which they began. Those of the calibration and of passes to warm up are not
-/// results: nobody asked how fast a cold server is.
-fn summaries(archive: &Path) -> Result<Vec<Found>, Error> {
-    let excluded = |part: &std::ffi::OsStr| {
-        part == CALIBRATION_FOLDER || part.to_str().is_some_and(|part| part.starts_with(WARMUP_FOLDER))
-    };
-    let folders = [RUNS_FOLDER, INTERRUPTED_FOLDER].map(|name| archive.join(name));
-    let below = |folder| walkdir::WalkDir::new(folder).into_iter();
-    let mut found: Vec<_> = folders
-        .iter()
-        .flat_map(|folder| below(folder).filter_entry(|entry| !(entry.depth() > 1 && excluded(entry.file_name()))))
-        .filter_map(Result::ok)
-        .filter(|entry| entry.file_name() == SUMMARY_FILE)
-        .map(walkdir::DirEntry::into_path)
-        .collect();
-    found.sort();
-    let read = |path: std::path::PathBuf| {
-        let text = std::fs::read_to_string(&path)
-            .map_err(|cause| Error::archive(format!("cannot read '{}'", shown(&path))).because(cause))?;
-        // A disk that filled leaves a summary that is cut off or empty: it says nothing.
-        let Ok(value) = serde_json::from_str(&text) else { return Ok(None) };
-        let folder =
-            path.parent().filter(|folder| folder.parent().is_some_and(|above| folders.iter().all(|own| own != above)));
-        let name = folder.and_then(Path::file_name);
-        // The only load of a run lies in the folder of the run and has no name. Repeats of it are passes of one cell.
-        let name = name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        Ok(Some(Found { name, value, text }))
-    };
-    let mut found: Vec<Found> =
-        found.into_iter().filter_map(|path| read(path).transpose()).collect::<Result<_, Error>>()?;
-    // Moments of one form: their texts sort as they do.
-    found.sort_by(|one, other| one.value["started_utc"].as_str().cmp(&other.value["started_utc"].as_str()));
-    Ok(found)
 }
 
 /// The summaries where they are asked for, and a line of each cell for people. In full they are in the archive.

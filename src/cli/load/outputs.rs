@@ -90,6 +90,11 @@ impl Outputs {
         [&self.json, &self.csv, &self.markdown].into_iter().flatten().any(|path| is_stdout(path))
     }
 
+    /// The file of the summaries, where they do not go to standard output.
+    pub(super) fn json_file(&self) -> Option<&Path> {
+        self.json.as_deref().filter(|path| !is_stdout(path))
+    }
+
     /// Files that are written, for whoever looks for them.
     pub(super) fn files(&self) -> Vec<&Path> {
         let all = [&self.json, &self.csv, &self.markdown, &self.html];

@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 use toml::{Table, Value};
 
 use super::args::LoadArgs;
+use super::resume::Kept;
 use crate::cli::outcome::Outcome;
 use crate::cli::stdout::print;
 use crate::cli::talk::Talk;
@@ -17,7 +18,7 @@ use sparkbench_host::Host;
 use sparkbench_load::matrix;
 use sparkbench_load::plan::{Plan, PlanInput};
 use sparkbench_load::session::passes::{RepeatedLoad, point};
-use sparkbench_load::session::search::Searched;
+use sparkbench_load::session::search::{self, Searched};
 use sparkbench_load::session::{Session, Watcher, gauge};
 use sparkbench_load::settings::{Preset, Settings, Shape, Word, Work};
 use sparkbench_load::suite::{self, bounded};
@@ -105,9 +106,41 @@ impl Loads {
         Ok((cells, skipped))
     }
 
+    /// Names of all loads in their order. A search has none beforehand.
+    ///
+    /// # Errors
+    /// As [`Loads::cells`].
+    pub(super) fn names(&self, most: Option<u64>) -> Result<Vec<String>, Error> {
+        if self.seeks_points() {
+            return Ok(Vec::new());
+        }
+        let (cells, _) = self.cells(most)?;
+        Ok(cells.iter().flat_map(|cell| (0..cell.passes).map(|pass| cell.pass(pass))).collect())
+    }
+
     /// Measured passes of each cell.
     pub(super) fn repeats(&self) -> u32 {
         self.repeats.unwrap_or(if matches!(self.kind, Kind::Matrix(_)) { matrix::MEASURED_PASSES } else { 1 })
+    }
+
+    /// The load that a search would make of the point of a summary. Absent for other loads, and where the summary names no such point.
+    pub(super) fn searched(&self, summary: &serde_json::Value) -> Option<RepeatedLoad> {
+        let Kind::Search(_) = &self.kind else { return None };
+        let key = if matches!(self.settings.shape, Shape::Open { .. }) { "rate_req_s" } else { "concurrency" };
+        let value = &summary["settings"][key];
+        let value = value.as_f64().or_else(|| value.as_str()?.parse().ok())?;
+        let (settings, _) = search::at(&self.settings, value);
+        Some(RepeatedLoad::once(point(&settings.shape), settings))
+    }
+
+    /// Whether the points are known only while the loads run.
+    pub(super) fn seeks_points(&self) -> bool {
+        matches!(self.kind, Kind::Search(_))
+    }
+
+    /// Whether each load is a point by itself, which needs none of the others.
+    pub(super) fn stands_apart(&self) -> bool {
+        matches!(&self.kind, Kind::Cells(cells) if cells.len() > 1)
     }
 
     /// The loads as tables of a suite, by their names. The only one has none.
@@ -174,7 +207,7 @@ impl Loads {
         }
     }
 
-    /// Does them.
+    /// Does those that are not kept.
     ///
     /// # Errors
     /// As [`Session::all`].
@@ -185,19 +218,21 @@ impl Loads {
         folder: &Path,
         watcher: &dyn Watcher,
         stop: &Arc<AtomicBool>,
+        kept: &Kept,
     ) -> Result<Searched, Error> {
         if let Kind::Search(search) = &self.kind {
-            return session.search(search, &self.settings, folder);
+            return session.search(search, &self.settings, folder, &|name| kept.summary(name).cloned());
         }
         let (mut cells, skipped) = self.cells(session.known().most_tokens())?;
         skipped.iter().for_each(|line| watcher.warn(line));
+        let ends = matches!(self.kind, Kind::Matrix(_)) && self.seeks_limits();
+        kept.leave_out(&mut cells, ends);
         if self.calibrate {
-            for (at, cell) in (0..).zip(&mut cells) {
+            for (at, cell) in (0..).zip(&mut cells).filter(|(_, cell)| cell.kept < cell.passes) {
                 let folder = folder.join(format!("calibration-{at}"));
                 cell.calibration = Some(gauge::calibrate(host, &cell.settings, &folder, watcher, stop)?);
             }
         }
-        let ends = matches!(self.kind, Kind::Matrix(_)) && self.seeks_limits();
         let loaded = session.all(&cells, folder, &|done| !ends || done.summary.failed == 0)?;
         Ok(Searched { loaded, found: None })
     }

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::outputs::Outputs;
 use super::plan::Loads;
+use super::resume::Kept;
 use crate::cli::stdout::print;
 use crate::cli::talk::Talk;
 use sparkbench_archive::shown;
@@ -40,12 +41,47 @@ pub(super) struct Points<'a> {
 
 #[derive(Default)]
 struct Seen {
-    loads: Vec<(String, Value)>,
-    texts: Vec<String>,
-    /// Loads that have their line.
-    shown: usize,
+    loads: Vec<Seat>,
+    /// Loads that have no figures, and are in the files until they have been measured again.
+    stale: Vec<Seat>,
+    /// Names of the loads in the order in which they were asked for. Where it is empty, that is the order in which they are measured.
+    order: Vec<String>,
+    /// The head of the table is there.
+    headed: bool,
     /// What kept a file from being written. The last attempt counts.
     unwritten: Option<Error>,
+}
+
+/// A load, as it is shown and as it is written.
+#[derive(Clone)]
+struct Seat {
+    load: (String, Value),
+    text: String,
+    /// It has its line.
+    shown: bool,
+}
+
+impl Seat {
+    /// A load of an earlier process.
+    fn kept(load: &(String, Value)) -> Self {
+        // Values of JSON cannot fail.
+        let text = serde_json::to_string_pretty(&load.1).unwrap_or_default() + "\n";
+        Self { load: load.clone(), text, shown: false }
+    }
+}
+
+impl Seen {
+    /// Everything for the files, in the order in which it was asked for.
+    fn written(&self) -> (Vec<(String, Value)>, Vec<String>) {
+        let gone = |seat: &&Seat| !self.loads.iter().any(|other| other.load.0 == seat.load.0);
+        let mut seats: Vec<&Seat> = self.loads.iter().chain(self.stale.iter().filter(gone)).collect();
+        seats.sort_by_key(|seat| self.order.iter().position(|name| *name == seat.load.0).unwrap_or(usize::MAX));
+        seats.into_iter().map(|seat| (seat.load.clone(), seat.text.clone())).unzip()
+    }
+
+    fn loads(&self) -> Vec<(String, Value)> {
+        self.loads.iter().map(|seat| seat.load.clone()).collect()
+    }
 }
 
 impl<'a> Points<'a> {
@@ -65,15 +101,23 @@ impl<'a> Points<'a> {
         }
     }
 
+    /// Takes what an earlier process measured, and the names of all loads in their order.
+    pub(super) fn begin(&self, kept: &Kept, order: Vec<String>) {
+        let Ok(mut seen) = self.seen.lock() else { return };
+        seen.loads = kept.loads.iter().map(Seat::kept).collect();
+        seen.stale = kept.stale.iter().map(Seat::kept).collect();
+        seen.order = order;
+        self.show(&mut seen, false);
+    }
+
     /// Takes one load. A cell gets its line when its last pass is over.
     pub(super) fn add(&self, loaded: &Loaded) {
         let Ok(mut seen) = self.seen.lock() else { return };
-        seen.loads.push((loaded.name.clone(), serde_json::json!(loaded.summary)));
-        seen.texts.push(loaded.summary.json());
-        if seen.loads.len() - seen.shown >= self.passes {
-            self.show(&mut seen);
-        }
-        seen.unwritten = self.outputs.write(&seen.loads, &seen.texts).err();
+        let load = (loaded.name.clone(), serde_json::json!(loaded.summary));
+        seen.loads.push(Seat { load, text: loaded.summary.json(), shown: false });
+        self.show(&mut seen, false);
+        let (loads, texts) = seen.written();
+        seen.unwritten = self.outputs.write(&loads, &texts).err();
     }
 
     /// Takes what a load had measured when it broke.
@@ -84,16 +128,23 @@ impl<'a> Points<'a> {
         }
     }
 
-    /// A line for each cell that has none yet.
-    fn show(&self, seen: &mut Seen) {
-        if self.several {
-            if seen.shown == 0 {
+    /// A line for each cell that has none yet and has all its passes, at the end for every cell.
+    fn show(&self, seen: &mut Seen, end: bool) {
+        if !self.several {
+            return;
+        }
+        let open: Vec<(String, Value)> =
+            seen.loads.iter().filter(|seat| !seat.shown).map(|seat| seat.load.clone()).collect();
+        for cell in cells::group(&open).iter().filter(|cell| end || cell.passes.len() >= self.passes) {
+            if !std::mem::replace(&mut seen.headed, true) {
                 self.tell(&self.layout.line());
             }
-            let new = seen.loads.get(seen.shown..).unwrap_or_default();
-            cells::group(new).iter().for_each(|cell| self.tell(&self.layout.row(cell)));
+            self.tell(&self.layout.row(cell));
+            seen.loads
+                .iter_mut()
+                .filter(|seat| cells::of(&seat.load.0) == cell.name)
+                .for_each(|seat| seat.shown = true);
         }
-        seen.shown = seen.loads.len();
     }
 
     /// The end: what belongs to a script on standard output, and the exit code. `broken` is what ended the loads before their time.
@@ -102,18 +153,18 @@ impl<'a> Points<'a> {
     /// # Errors
     /// Of a workload when a load is not valid or was not measured. Of an archive when a file could not be written.
     pub(super) fn finish(self, broken: Option<Error>, seeks_limits: bool) -> Result<(), Error> {
-        if let Ok(mut seen) = self.seen.lock()
-            && seen.shown < seen.loads.len()
-        {
-            self.show(&mut seen);
+        if let Ok(mut seen) = self.seen.lock() {
+            self.show(&mut seen, true);
         }
         let Ok(seen) = self.seen.into_inner() else { return broken.map_or(Ok(()), Err) };
+        let all = seen.loads();
         if self.several {
-            remarks(self.talk, &seen.loads);
+            remarks(self.talk, &all);
         }
-        self.outputs.stream(&seen.loads, &seen.texts)?;
+        let (loads, texts) = seen.written();
+        self.outputs.stream(&loads, &texts)?;
         if let Some(mut error) = broken {
-            if !seen.loads.is_empty() {
+            if !all.is_empty() {
                 if error.kind != Kind::Archive {
                     error.kind = Kind::Workload;
                 }
@@ -121,8 +172,7 @@ impl<'a> Points<'a> {
                     let files: Vec<String> =
                         self.outputs.files().iter().map(|path| format!("'{}'", shown(path))).collect();
                     let files = if files.is_empty() { String::new() } else { format!(" and in {}", files.join(", ")) };
-                    self.talk
-                        .say(&format!("measured before the error: {}. The figures are above{files}", seen.loads.len()));
+                    self.talk.say(&format!("measured before the error: {}. The figures are above{files}", all.len()));
                 }
             }
             return Err(error);
@@ -130,7 +180,17 @@ impl<'a> Points<'a> {
         if let Some(error) = seen.unwritten {
             return Err(error);
         }
-        invalid(&seen.loads, seeks_limits).map_or(Ok(()), Err)
+        invalid(&all, seeks_limits).map_or(Ok(()), Err)
+    }
+
+    /// Writes the files again: nothing was left to measure, and another one may be asked for now.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub(super) fn write(&self) -> Result<(), Error> {
+        let Ok(seen) = self.seen.lock() else { return Ok(()) };
+        let (loads, texts) = seen.written();
+        self.outputs.write(&loads, &texts)
     }
 }
 

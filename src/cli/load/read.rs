@@ -10,7 +10,7 @@ use super::args::LoadArgs;
 use super::chat;
 use sparkbench_load::chat::recognise;
 use sparkbench_load::settings::{
-    ConversationInput, Dataset, Endpoint, Lengths, OPTIONS, Settings, Shape, Share, Slos, ValueKind, Work,
+    ConversationInput, Dataset, Endpoint, Gaps, Lengths, OPTIONS, Settings, Shape, Share, Slos, ValueKind, Work,
 };
 use sparkbench_load::suite::{bounded, concurrencies, rates};
 use sparkbench_load::target::Target;
@@ -22,7 +22,7 @@ const LENGTH: &str = "128";
 
 impl LoadArgs {
     /// The options as the clients of vLLM and SGLang mean them. `--request-rate` without conversations is the rate of the requests, and
-    /// `inf` sends them at once. `--max-concurrency` without a rate is a closed loop. An address may name the endpoint. What they mean is held
+    /// `inf` sends them at once, and with `--burstiness` their gaps are gamma. `--max-concurrency` without a rate is a closed loop. An address may name the endpoint. What they mean is held
     /// against the other options.
     ///
     /// # Errors
@@ -45,6 +45,8 @@ impl LoadArgs {
                 })?);
             } else {
                 options.rate = Some(rate.to_string());
+                // There the shape says that the gaps are those of a gamma process.
+                options.arrival = options.arrival.or(options.burstiness.map(|_| Gaps::Gamma));
             }
         }
         options.prompts = self.dataset()?.or(options.prompts.take());
@@ -201,7 +203,8 @@ impl LoadArgs {
 
     fn slos(&self) -> Result<Slos, Error> {
         let mut slos = Slos::default();
-        for text in self.slo.iter().flatten() {
+        // Some clients take all of them in one text.
+        for text in self.slo.iter().flatten().flat_map(|text| text.split_whitespace()) {
             let wrong = || {
                 Error::usage(format!("--slo '{text}' is not a valid limit"))
                     .hint("write it as ttft=200, tpot=50 or e2e=5000, in ms")
@@ -210,9 +213,10 @@ impl LoadArgs {
             let limit: f64 = limit.trim().parse().map_err(|_| wrong())?;
             let limit = Some(limit).filter(|limit| *limit > 0.0 && limit.is_finite()).ok_or_else(wrong)?;
             match name.trim().trim_end_matches("_ms") {
-                "ttft" => slos.ttft_ms = Some(limit),
-                "tpot" => slos.tpot_ms = Some(limit),
-                "e2e" | "e2el" | "e2e_latency" => slos.e2e_ms = Some(limit),
+                "ttft" | "time_to_first_token" => slos.ttft_ms = Some(limit),
+                // AIPerf's is the mean of an answer, which is TPOT.
+                "tpot" | "inter_token_latency" => slos.tpot_ms = Some(limit),
+                "e2e" | "e2el" | "e2e_latency" | "request_latency" => slos.e2e_ms = Some(limit),
                 _ => return Err(wrong()),
             }
         }
@@ -223,6 +227,7 @@ impl LoadArgs {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use sparkbench_load::settings::Arrival;
 
     use super::*;
 
@@ -248,6 +253,26 @@ mod tests {
         }
         let words = ["load", "--url", "http://h", "--duration", "0.01", "--drain", "0", "--temperature", "0"];
         assert!(Alone::try_parse_from(words).unwrap().load.settings().is_ok());
+    }
+
+    #[test]
+    fn limits_have_the_names_of_other_clients_too() {
+        let text = "time_to_first_token:200 inter_token_latency:50";
+        let words = ["load", "--url", "http://h", "--goodput", text, "request_latency=5000"];
+        let slos = Alone::try_parse_from(words).unwrap().load.settings().unwrap().slos;
+        assert_eq!(slos, Slos { ttft_ms: Some(200.0), tpot_ms: Some(50.0), e2e_ms: Some(5000.0) });
+    }
+
+    #[test]
+    fn a_shape_beside_a_request_rate_means_gamma_gaps_as_in_other_clients() {
+        let shapes = |line: &str| {
+            let words = ["load", "--url", "http://h"].into_iter().chain(line.split_whitespace());
+            let meant = Alone::try_parse_from(words).unwrap().load.as_meant().unwrap();
+            meant.settings().map(|settings| settings.shape).map_err(|error| error.what)
+        };
+        let gamma = Shape::Open { rate: 5.0, arrival: Arrival::Gamma(0.5), max_concurrency: None };
+        assert_eq!(shapes("--request-rate 5 --burstiness 0.5"), Ok(gamma));
+        assert!(shapes("--rate 5 --burstiness 0.5").unwrap_err().starts_with("--burstiness only works"));
     }
 
     #[test]

@@ -192,6 +192,9 @@ fn lead_with(settings: &Settings, parts: Parts, file: &Shared, screen: &Shared, 
                     end: stamp(now),
                     usage: Usage { input: Some(20), output: answered.then_some(4), cached: Some(8), reasoning: None },
                     status,
+                    // A refusal asks for five seconds.
+                    http: (status == Status::Http).then_some(429),
+                    retry_after: (status == Status::Http).then(|| "5".to_owned()),
                     ..Record::default()
                 };
                 source.ended(now, &record, text);
@@ -479,6 +482,30 @@ fn what_fails_in_the_warm_up_step_is_left_out_of_the_measured_part() {
     };
     let load = lead(&settings(chat), &mut answer);
     assert_eq!(plan(&load).iter().map(|one| (one.1, one.2)).collect::<Vec<_>>(), [(0, 0), (1, 0), (1, 1), (1, 2)]);
+}
+
+/// Issue 34: clients of conversations asked again after 10 ms whatever the server asked for.
+#[test]
+fn a_client_whose_turn_failed_waits_like_a_place_of_any_closed_loop() {
+    let waits = |settings: &Settings, status: Status| {
+        let load = lead(settings, &mut |_: &Sent| (status, None, MS));
+        let own: Vec<Ns> = load.sent.iter().filter(|sent| sent.client == 0).map(|sent| sent.at).collect();
+        let waits: Vec<Ns> = own.windows(2).map(|pair| (pair[1] - pair[0]) / MS - 1).collect();
+        (waits, load.sent.len())
+    };
+    // Ten conversations of two clients: each of them goes to its end, since the first turn fails.
+    let plain = settings(made(2, 10));
+    assert_eq!(waits(&plain, Status::Http), (vec![5000; 4], 10));
+    assert_eq!(waits(&plain, Status::Connect), (vec![10, 20, 40, 80], 10));
+    // One that ran into its time limit has taken its time.
+    assert_eq!(waits(&plain, Status::Timeout), (vec![0; 4], 10));
+    let short = Settings { timeout_s: 2.0, ..plain.clone() };
+    assert_eq!(waits(&short, Status::Http), (vec![2000; 4], 10));
+    // The wait ends with the load: nobody comes back after it.
+    let over = Settings { duration_s: Some(12.0), ..plain.clone() };
+    assert_eq!(waits(&over, Status::Http), (vec![5000; 2], 6));
+    let given_up = Settings { max_errors: Some(4), ..plain };
+    assert_eq!(waits(&given_up, Status::Http), (vec![5000], 4));
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Calm after failures: when a place of a closed loop is taken again, and whether a load that does nothing but fail goes on.
 //!
 //! In:  how requests ended, the time.  Out: places that stay free until a moment, a count of failures in a row.
-//! Not here: sending the same request again (see `engine` and [`crate::again`]), conversations (see `chat`).
+//! Not here: sending the same request again (see `engine` and [`crate::again`]), which turn a client sends next (see `chat`).
 //!
 //! A server that refuses answers in a tenth of a millisecond. A closed loop that takes each place again at once would send it ten thousand
 //! requests a second. So the place of a failed request stays free for a while: as long as the server asks for by `Retry-After`, else
-//! for a time that doubles as long as no request is answered. An open loop keeps its schedule, which is what is measured.
+//! for a time that doubles as long as no request is answered. A client of conversations is such a place. An open loop keeps its schedule,
+//! which is what is measured.
 //!
 //! Both end when so many requests in a row have failed as `--max-errors` says, by default 100. What breaks every connection at once is one
 //! failure and not many, so with more than 50 places the default is two for each. A server that refuses what is beyond its own limit still
@@ -18,7 +19,7 @@ use crate::again::asked_wait;
 use crate::order::{Record, Status};
 use sparkbench_host::net::{Ns, clock};
 
-/// First time for which a place stays free after a failure, ns. The same as that of a client of conversations.
+/// First time for which a place stays free after a failure, ns.
 const PAUSE: Ns = 10_000_000;
 /// Longest of these times, ns.
 const PAUSE_MAX: Ns = 1_000_000_000;
@@ -38,19 +39,21 @@ pub(crate) struct Calm {
     most: Option<u64>,
     /// Failures since the last answer.
     failures: u64,
-    /// Requests that were sent before the first of these failures and are still open. All have indices below `mark`.
+    /// Requests that were sent before the first of these failures and are still open. All have numbers below `mark`.
     older: u64,
     mark: u64,
     /// How often a place stayed free, and for how long in all, ns.
     pauses: (u64, Ns),
 }
 
-/// What is on its way when a request has ended.
+/// What is on its way when a request has ended. Requests have numbers in the order in which they are sent.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct OnTheWay {
+    /// Number of the request that ended.
+    pub number: u64,
     /// Requests that are open.
     pub open: u64,
-    /// Index of the next one.
+    /// Number of the next one.
     pub next: u64,
 }
 
@@ -61,8 +64,21 @@ impl Calm {
     }
 
     /// A request ended. `places` are those of a closed loop, `longest` is the longest wait that a server may ask for.
-    pub(crate) fn ended(&mut self, now: Ns, record: &Record, places: Option<usize>, longest: Ns, way: OnTheWay) {
-        if record.index < self.mark {
+    pub(super) fn ended(&mut self, now: Ns, record: &Record, places: Option<usize>, longest: Ns, way: OnTheWay) {
+        if let Some(pause) = self.pause_after(record, places, longest, way) {
+            self.held.push(Reverse(now.saturating_add(pause)));
+        }
+    }
+
+    /// Like `ended`, for whoever keeps the places: for how long the place of this request stays free. Absent where it is taken at once.
+    pub(crate) fn pause_after(
+        &mut self,
+        record: &Record,
+        places: Option<usize>,
+        longest: Ns,
+        way: OnTheWay,
+    ) -> Option<Ns> {
+        if way.number < self.mark {
             self.older = self.older.saturating_sub(1);
         }
         match record.status {
@@ -74,21 +90,21 @@ impl Calm {
                 }
                 self.failures += 1;
                 // One that ran into its time limit has taken its time.
-                if let Some(places) = places.filter(|_| status != Status::Timeout) {
-                    self.hold(now, record, places as u64, longest);
-                }
+                let places = places.filter(|_| status != Status::Timeout)?;
+                let pause = self.pause(record, places as u64, longest);
+                self.pauses = (self.pauses.0 + 1, self.pauses.1.saturating_add(pause));
+                return Some(pause);
             }
         }
+        None
     }
 
-    fn hold(&mut self, now: Ns, record: &Record, places: u64, longest: Ns) {
+    fn pause(&self, record: &Record, places: u64, longest: Ns) -> Ns {
         let refused = matches!(record.http, Some(429 | 503));
         let asked = record.retry_after.as_deref().filter(|_| refused);
         let asked = asked.and_then(|text| asked_wait(text, clock::wall() as f64 / 1e9)).map(|wait| wait.min(longest));
         let rounds = (self.failures - 1) / places.max(1);
-        let pause = asked.unwrap_or_else(|| (PAUSE << rounds.min(10)).min(PAUSE_MAX));
-        self.held.push(Reverse(now.saturating_add(pause)));
-        self.pauses = (self.pauses.0 + 1, self.pauses.1.saturating_add(pause));
+        asked.unwrap_or_else(|| (PAUSE << rounds.min(10)).min(PAUSE_MAX))
     }
 
     /// Places that stay free now.
@@ -116,7 +132,7 @@ impl Calm {
     }
 
     /// How often a place stayed free, and for how long in all, seconds.
-    pub(super) fn pauses(&self) -> (u64, f64) {
+    pub(crate) fn pauses(&self) -> (u64, f64) {
         (self.pauses.0, self.pauses.1 as f64 / 1e9)
     }
 }
@@ -128,7 +144,7 @@ mod tests {
     const MS: Ns = 1_000_000;
     const LONGEST: Ns = 600_000 * MS;
 
-    const ALONE: OnTheWay = OnTheWay { open: 0, next: 1 };
+    const ALONE: OnTheWay = OnTheWay { number: 0, open: 0, next: 1 };
 
     fn ended(status: Status, http: Option<u16>, retry_after: Option<&str>) -> Record {
         Record { status, http, retry_after: retry_after.map(str::to_owned), ..Record::default() }
@@ -198,7 +214,7 @@ mod tests {
         let failed = ended(Status::Connect, None, None);
         let mut calm = Calm::new(Some(3));
         let after = |calm: &mut Calm| {
-            calm.ended(MS, &failed, None, LONGEST, OnTheWay { open: 200, next: 300 });
+            calm.ended(MS, &failed, None, LONGEST, OnTheWay { number: 0, open: 200, next: 300 });
             calm.hopeless(Some(200))
         };
         assert_eq!([after(&mut calm), after(&mut calm), after(&mut calm)], [None, None, Some(3)]);
@@ -207,16 +223,16 @@ mod tests {
     #[test]
     fn the_default_waits_for_requests_from_before_the_failures() {
         // Of four places two are taken by requests that take long, and the server refuses the others.
-        let refused = |index| Record { index, ..ended(Status::Http, Some(429), None) };
+        let refused = ended(Status::Http, Some(429), None);
+        let way = |number| OnTheWay { number, open: 2, next: number + 1 };
         let mut calm = Calm::default();
-        (2..400)
-            .for_each(|index| calm.ended(0, &refused(index), Some(4), LONGEST, OnTheWay { open: 2, next: index + 1 }));
+        (2..400).for_each(|number| calm.ended(0, &refused, Some(4), LONGEST, way(number)));
         assert_eq!(calm.hopeless(Some(4)), None);
         let mut broken = calm.clone();
-        (0..2).for_each(|index| broken.ended(0, &refused(index), Some(4), LONGEST, ALONE));
+        (0..2).for_each(|number| broken.ended(0, &refused, Some(4), LONGEST, way(number)));
         assert_eq!(broken.hopeless(Some(4)), Some(400));
         // One that hangs is not waited for without an end.
-        (400..1002).for_each(|index| calm.ended(0, &refused(index), Some(4), LONGEST, ALONE));
+        (400..1002).for_each(|number| calm.ended(0, &refused, Some(4), LONGEST, way(number)));
         assert_eq!(calm.hopeless(Some(4)), Some(1000));
     }
 }

@@ -384,7 +384,8 @@ impl Source for Scheduler {
 
     fn ended(&mut self, now: Ns, record: &Record, _text: Option<Vec<u8>>) {
         self.counts.ended += 1;
-        let way = OnTheWay { open: self.counts.sent.saturating_sub(self.counts.ended), next: self.unsent };
+        let open = self.counts.sent.saturating_sub(self.counts.ended);
+        let way = OnTheWay { number: record.index, open, next: self.unsent };
         let places = self.places(now);
         self.calm.ended(now, record, places, self.longest, way);
     }

@@ -230,13 +230,22 @@ impl Feed {
 
     /// A note that no summary may leave out: the load was less than it was to be, because requests failed.
     pub(super) fn held_back(&self) -> Option<String> {
-        let Self::Plan { report: Some(report), .. } = self else { return None };
-        let (pauses, seconds) = report.pauses;
-        (seconds >= HELD_TOLD).then(|| {
+        let often = |pauses| usize::try_from(pauses).unwrap_or(usize::MAX);
+        let (pauses, what) = match self {
+            Self::Plan { report, .. } => {
+                let pauses = report.as_ref()?.pauses;
+                let places = counted(often(pauses.0), "place was", "places were");
+                (pauses, format!("{places} not taken again at once after failures"))
+            }
+            Self::Chat { source, .. } => {
+                let pauses = source.pauses();
+                (pauses, format!("clients waited after {}", counted(often(pauses.0), "failed turn", "failed turns")))
+            }
+        };
+        (pauses.1 >= HELD_TOLD).then(|| {
             format!(
-                "{} not taken again at once after failures, for {seconds:.1} s in all: for as long as the server asked by Retry-After, or for \
-                 10 ms to 1 s",
-                counted(usize::try_from(pauses).unwrap_or(usize::MAX), "place was", "places were")
+                "{what}, for {:.1} s in all: for as long as the server asked by Retry-After, or for 10 ms to 1 s",
+                pauses.1
             )
         })
     }

@@ -7,6 +7,7 @@
 //! a sweep or matrix then builds on the same answers. So no two points differ by the result of a query.
 
 mod attempt;
+pub mod earlier;
 mod feed;
 pub(crate) mod follow;
 pub mod gauge;

@@ -220,7 +220,7 @@ impl Session<'_> {
         let mut facts = Facts::of(settings);
         facts.url = self.target.shown();
         facts.model = Some(self.known.model.id.clone());
-        facts.settings = shown_settings::settings(settings, &self.known, feed, shown);
+        facts.settings = shown_settings::settings(settings, &self.known, feed.sha256(), shown);
         facts.notes.clone_from(&self.known.notes);
         facts.notes.extend(feed.notes());
         facts.loud.extend(feed.held_back());

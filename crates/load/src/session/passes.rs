@@ -23,6 +23,8 @@ pub struct RepeatedLoad {
     pub warmups: u32,
     /// Measured passes.
     pub passes: u32,
+    /// Of these, the first ones that are there already and are not measured again.
+    pub kept: u32,
     /// The instrument's error, where it was measured for this cell.
     pub calibration: Option<Calibration>,
 }
@@ -30,7 +32,17 @@ pub struct RepeatedLoad {
 impl RepeatedLoad {
     /// One measured pass.
     pub fn once(name: impl Into<String>, settings: Settings) -> Self {
-        Self { name: name.into(), settings, warmups: 0, passes: 1, calibration: None }
+        Self { name: name.into(), settings, warmups: 0, passes: 1, kept: 0, calibration: None }
+    }
+}
+
+impl RepeatedLoad {
+    /// Name of a measured pass, counted from 0.
+    pub fn pass(&self, number: u32) -> String {
+        match self.passes {
+            1 => self.name.clone(),
+            _ => format!("{} pass {}", self.name, number + 1).trim().to_owned(),
+        }
     }
 }
 
@@ -38,8 +50,8 @@ impl RepeatedLoad {
 const NAME_MAX: usize = 60;
 
 impl Session<'_> {
-    /// Does them all. Each pass gets a folder below `folder`: its own where there are several, else `folder` itself. `keep_on` is asked
-    /// after each measured pass. False ends the row (a server that refuses more).
+    /// Does them all but the passes that are there already. Each pass gets a folder below `folder`: its own where there are several, else
+    /// `folder` itself. `keep_on` is asked after each measured pass. False ends the row (a server that refuses more).
     ///
     /// Cells beyond the server's greatest length are skipped, and that is reported.
     ///
@@ -55,14 +67,13 @@ impl Session<'_> {
         let alone = cells.len() == 1 && cells.iter().all(|cell| cell.warmups == 0 && cell.passes == 1);
         let mut loaded = Vec::new();
         let mut nonce = began;
-        for cell in cells {
-            for pass in 0..cell.warmups + cell.passes {
-                let name = match (pass.checked_sub(cell.warmups), cell.passes) {
-                    (None, _) => format!("{} warm-up {}", cell.name, pass + 1),
-                    (Some(_), 1) => cell.name.clone(),
-                    (Some(pass), _) => format!("{} pass {}", cell.name, pass + 1),
+        for cell in cells.iter().filter(|cell| cell.kept < cell.passes) {
+            let measured = cell.warmups + cell.kept..cell.warmups + cell.passes;
+            for pass in (0..cell.warmups).chain(measured) {
+                let name = match pass.checked_sub(cell.warmups) {
+                    None => format!("{} warm-up {}", cell.name, pass + 1).trim().to_owned(),
+                    Some(pass) => cell.pass(pass),
                 };
-                let name = name.trim().to_owned();
                 let own = if alone { folder.to_owned() } else { folder.join(file_name(&name)) };
                 std::fs::create_dir_all(&own)
                     .map_err(|cause| Error::archive(format!("cannot create '{}'", own.display())).because(cause))?;

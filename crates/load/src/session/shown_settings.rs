@@ -1,18 +1,22 @@
 //! The settings of a load as they are in its summary.
 //!
-//! In:  [`Settings`], facts about the server.  Out: JSON without secrets.
+//! In:  [`Settings`], facts about the server, the hash of the plan.  Out: JSON without secrets.
 //! Not here: the summary.
 
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::feed::Feed;
 use super::known::Known;
 use crate::settings::{LoadOptions, OPTIONS, Settings, ValueKind, Work};
 
+/// Names the plan in the settings. Conversations have none.
+pub(super) const PLAN: &str = "plan_sha256";
+/// Sets the prompts of two loads of one plan apart.
+pub(super) const NONCE: &str = "nonce";
+
 /// Everything that decides what is sent. Headers by their names alone. `extra_body` are the further members as they may be shown.
-pub(super) fn settings(settings: &Settings, known: &Known, feed: &Feed, extra_body: &Value) -> Value {
+pub(super) fn settings(settings: &Settings, known: &Known, plan_sha256: Option<String>, extra_body: &Value) -> Value {
     let mut options = LoadOptions::of(settings);
     options.exact = Some(known.exact(settings));
     options.warmup = Some(settings.warmups());
@@ -45,8 +49,8 @@ pub(super) fn settings(settings: &Settings, known: &Known, feed: &Feed, extra_bo
     if !settings.headers.is_empty() {
         put("headers", json!(settings.headers.keys().collect::<Vec<_>>()));
     }
-    put("nonce", json!(format!("{:016x}", settings.nonce)));
-    put("plan_sha256", json!(feed.sha256()));
+    put(NONCE, json!(format!("{:016x}", settings.nonce)));
+    put(PLAN, json!(plan_sha256));
     put("engine", json!(known.identity.engine.map(|engine| engine.word())));
     put("engine_version", json!(known.identity.version));
     put("max_model_len", json!(known.model.max_model_len));

@@ -1,4 +1,4 @@
-//! A cold start: first requests that took far longer than later ones, where nothing was warmed up.
+//! A cold start: first requests that took far longer than later ones, where too little was warmed up.
 //!
 //! In:  rows, places of a closed loop.  Out: [`ColdStart`].
 //! Not here: whether a load grew slower to its end (see `open`).
@@ -51,7 +51,9 @@ pub struct ColdStart {
 
 impl ColdStart {
     /// `the first 8 requests were far slower than later ones (TTFT 2,052 against 50.8 ms), and nothing was warmed up: add --warmup 8`
-    pub(super) fn sentence(&self) -> String {
+    ///
+    /// `warmed` are the requests before the measured part and those of them that were answered. `step`: they are first turns.
+    pub(super) fn sentence(&self, warmed: (u64, u64), step: bool) -> String {
         let pair = |name: &str, cold: Option<f64>, warm: Option<f64>| {
             Some(format!("{name} {} against {} ms", figure(cold?), figure(warm?)))
         };
@@ -64,11 +66,17 @@ impl ColdStart {
             1 => ("the first request".to_owned(), "was"),
             several => (format!("the first {}", count(several as usize, "request")), "were"),
         };
-        format!(
-            "{first} {were} far slower than later ones ({}), and nothing was warmed up: add --warmup {}",
-            parts.join(", "),
-            self.requests
-        )
+        let why = match warmed {
+            (_, 0) => "nothing was warmed up: add".to_owned(),
+            (requests, _) => format!("a warm-up of {} was too short: use", count(requests as usize, "request")),
+        };
+        let remedy = match (step, warmed) {
+            (true, (_, 0)) => "--warmup-step".to_owned(),
+            (true, _) => "more conversations".to_owned(),
+            (false, (_, 0)) => format!("--warmup {}", self.requests),
+            (false, (requests, _)) => format!("--warmup {}", requests + self.requests),
+        };
+        format!("{first} {were} far slower than later ones ({}), and {why} {remedy}", parts.join(", "))
     }
 }
 

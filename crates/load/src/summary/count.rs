@@ -16,8 +16,8 @@ use super::samples::Samples;
 use super::unseen;
 use super::window::{Flight, Window};
 use super::{
-    Before, ColdStart, Counted, ERRORS_MAX, Facts, Goal, Goodput, ISL_OFF_PCT, LengthMedians, Metric, ONE_TOKEN_SHARE,
-    SCHEMA, Steady, Summary, TokenSource, Tool, UNJUDGED_MAX, Unfinished, WarmupFailures,
+    Before, Counted, ERRORS_MAX, Facts, Goal, Goodput, ISL_OFF_PCT, LengthMedians, Metric, ONE_TOKEN_SHARE, SCHEMA,
+    Steady, Summary, TokenSource, Tool, UNJUDGED_MAX, Unfinished, WarmupFailures,
 };
 use crate::certificate::{ClientCertificate, Lags};
 use crate::finish::Finish;
@@ -121,9 +121,9 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
     let mut notes = facts.notes.clone();
     let FromChunks { gaps, itl, lag, .. } = chunks;
     let chunk_gap_ms = gaps.metric(&define::CHUNK_GAP, reasons.unless("no answer has a second chunk"));
-    let itl_ms = itl_of(&chunk_gap_ms, itl, &totals, nothing, &mut notes);
     let mut whole = 0;
     stored.rows.each(|row| whole += u64::from(came_whole(row)))?;
+    let itl_ms = itl_of(&chunk_gap_ms, itl, &totals, whole, nothing, &mut notes);
     // What changes the meaning of a figure stands before all else.
     let mut loud: Vec<String> = facts.loud.clone();
     loud.extend(bursts(&chunk_gap_ms, whole, completed));
@@ -146,9 +146,9 @@ pub(super) fn count(facts: Facts, stored: &mut Stored) -> Result<Counted, Error>
         Goal::Closed(places) => places,
         Goal::Open(..) => 1.0,
     };
-    let warm = stored.before.0 > 0;
-    let cold_start = if warm { None } else { cold::look(rows, places)? };
-    loud.extend(cold_start.as_ref().map(ColdStart::sentence));
+    let cold_start = cold::look(rows, places)?;
+    let of_turns = !facts.settings["num_clients"].is_null();
+    loud.extend(cold_start.as_ref().map(|cold| cold.sentence(stored.before, of_turns)));
     // First of all, because readers who compare rates read no further.
     let off = facts.asked_rate.zip(offered).and_then(|(asked, drawn)| open::drawn_off(asked, drawn, totals.intended));
     loud.splice(0..0, off);
@@ -277,9 +277,14 @@ fn every(
     Ok(samples.metric(definition, why))
 }
 
-/// Gaps between tokens: those of the answers in which each chunk is known to be one token, where these are nearly all.
-fn itl_of(gaps: &Metric, itl: Samples, totals: &Totals, nothing: &str, notes: &mut Vec<String>) -> Metric {
+/// Gaps between tokens: those of the answers in which each chunk is known to be one token, where these are nearly all. Between chunks of an
+/// answer that came in one piece there are none.
+fn itl_of(gaps: &Metric, itl: Samples, totals: &Totals, whole: u64, nothing: &str, notes: &mut Vec<String>) -> Metric {
     let (known, all) = (totals.one_token, totals.completed);
+    if whole as f64 > (1.0 - ONE_TOKEN_SHARE) * all as f64 {
+        let why = format!("{whole} of {all} answers arrived in one piece, see chunk_gap_ms");
+        return Samples::default().metric(&define::ITL, &why);
+    }
     if known == all && all > 0 {
         return Metric { definition: define::ITL.id, meaning: define::ITL.meaning, ..gaps.clone() };
     }

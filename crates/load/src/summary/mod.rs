@@ -238,7 +238,7 @@ pub struct Summary {
     /// Of the requests before the measured part, those that failed. Left out without any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup_failed: Option<WarmupFailures>,
-    /// First requests that were far slower than later ones, where nothing was warmed up. Left out where there are none.
+    /// First requests that were far slower than later ones, where too little was warmed up. Left out where there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cold_start: Option<ColdStart>,
     /// From the first send to the last generated piece, seconds.

@@ -379,6 +379,11 @@ fn answers_that_came_whole_at_their_end_are_counted() {
     };
     assert_eq!(noted(1), None, "one in forty");
     assert!(noted(2).unwrap().starts_with("2 of 40 answers arrived in one piece, at their end"));
+    // Issue 34: between chunks that came at once there are no gaps between tokens, not gaps of 0.
+    let answers = (0..40).map(|k| answer(k, 0.0, if k < 20 { &whole } else { &even }, Some(8))).collect();
+    let itl = count("whole-gaps", closed(1), answers).summary.itl_ms;
+    assert_eq!((itl.mean, itl.p50), (None, None));
+    assert!(itl.absent["all"].starts_with("20 of 40 answers arrived in one piece"));
     assert!(noted(40).is_some());
 
     // All at one moment: there is no TPOT at all, and it is seen all the same.
@@ -736,7 +741,7 @@ fn a_reason_to_end_that_is_not_known_is_named_without_being_asked() {
 
 /// Issue 34: the first requests were 40 times slower, and nothing was said of them.
 #[test]
-fn a_cold_start_is_named_where_nothing_was_warmed_up() {
+fn a_cold_start_is_named_where_too_little_was_warmed_up() {
     let load = |name: &str, places: u64, times: &dyn Fn(u64) -> (f64, f64), warm: bool| {
         let mut requests: Vec<_> = (0..40)
             .map(|n| {
@@ -763,7 +768,13 @@ fn a_cold_start_is_named_where_nothing_was_warmed_up() {
     let said = "the first 8 requests were far slower than later ones (TTFT 2050.0 against 50.00 ms, TPOT 23.00 against 14.00 ms), and \
                 nothing was warmed up: add --warmup 8";
     assert!(drawn.contains(said), "{drawn}");
-    assert_eq!(load("cold-warmed", 2, &cold, true).cold_start, None);
+    // What a warm-up left of it is one too.
+    let drawn = brief(&load("cold-warmed", 2, &cold, true), 400, false);
+    assert!(drawn.contains("and a warm-up of 1 request was too short: use --warmup 9"), "{drawn}");
+    let dragging = load("cold-tokens", 2, &|n| (50.0, if n < 6 { 23.0 } else { 14.0 }), true);
+    let found = dragging.cold_start.unwrap();
+    assert_eq!((found.requests, found.ttft_ms), (6, None));
+    assert_eq!(load("warm", 2, &|_| (50.0, 14.0), true).cold_start, None);
     // Eight prefills at once take eight times as long, and one request that is twice as slow is chance.
     let burst = |n: u64| (if n < 8 { 50.0 * (n + 1) as f64 } else { 50.0 }, 14.0);
     assert_eq!(load("cold-burst", 8, &burst, false).cold_start, None);
@@ -771,7 +782,8 @@ fn a_cold_start_is_named_where_nothing_was_warmed_up() {
     assert_eq!(load("cold-chance", 1, &chance, false).cold_start, None);
     let one = |n: u64| (if n == 0 { 2_000.0 } else { 50.0 }, 14.0);
     let found = load("cold-one", 1, &one, false).cold_start.unwrap();
-    assert!(found.sentence().starts_with("the first request was far slower"), "{}", found.sentence());
+    let said = found.sentence((0, 0), false);
+    assert!(said.starts_with("the first request was far slower") && said.ends_with("add --warmup 1"), "{said}");
     // A slow request in the middle is no beginning.
     let middle = |n: u64| (if n == 9 { 2_000.0 } else { 50.0 }, 14.0);
     assert_eq!(load("cold-middle", 1, &middle, false).cold_start, None);

@@ -132,7 +132,7 @@ fn measured(
     match load.role {
         // Its points are loads of their own, beside the others.
         Role::Search(search) => {
-            let searched = session.search(&search, &load.settings, &folder.join(LOADS_FOLDER))?;
+            let searched = session.search(&search, &load.settings, &folder.join(LOADS_FOLDER), &|_| None)?;
             searched.found.iter().for_each(|found| (job.say)(found));
             Ok(searched.loaded)
         }

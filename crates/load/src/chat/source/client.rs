@@ -50,8 +50,6 @@ pub(super) struct ChatClient {
     pub(super) picks: Stream,
     /// Intended time of its last turn.
     pub(super) intended: Option<Ns>,
-    /// Failed turns in a row.
-    pub(super) failures: u32,
 }
 
 #[derive(Debug)]
@@ -82,7 +80,6 @@ pub(super) fn clients(settings: &Settings, chat: &Conversations) -> Vec<ChatClie
             gaps: streams("chat|gaps", number),
             picks: streams("chat|picks", number),
             intended: None,
-            failures: 0,
         })
         .collect()
 }

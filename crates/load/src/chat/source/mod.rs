@@ -18,9 +18,9 @@
 //! A warm-up step sends the first turn of every conversation, each client one after the other, before anything is measured. When the last
 //! is answered the measured part begins and conversations go on with their second turn. What fails there is left out of it.
 //!
-//! When a turn fails its conversation ends, the turns behind it are never sent and are counted, and a new conversation takes its place. A
-//! client whose turns fail one after the other waits a little longer each time, up to a second. So a server that is down is not flooded.
-//! Where nothing but failures comes, the load ends as any other (see [`Calm`]).
+//! When a turn fails its conversation ends, the turns behind it are never sent and are counted, and a new conversation takes its place. Its
+//! client waits before its next turn like a place of a closed loop, and the load ends like any other where nothing but failures comes (see
+//! [`Calm`]).
 
 mod client;
 mod deal;
@@ -37,18 +37,13 @@ use super::builder::{BuiltTurn, ChatOutcome, Setup, Task, Then, TurnBuilder};
 use super::figures::Figures;
 use super::frame::Frame;
 use super::library::Library;
-use super::log::{Ended, Why};
+use super::log::Ended;
 use super::texts::Texts;
 use crate::order::{EndedBy, Gate, Next, Phase, Record, Source};
 use crate::schedule::calm::{Calm, OnTheWay};
 use crate::settings::{Sampling, Settings, Work};
 use sparkbench_host::net::{Ns, Waker};
 use sparkbench_text::error::{Error, Kind};
-
-/// Wait of a client after its first failed turn in a row. Twice as long after each further one.
-const PAUSE: Ns = 10_000_000;
-/// Longest such wait.
-const PAUSE_MAX: Ns = 1_000_000_000;
 
 /// See the module.
 pub struct ChatSource {
@@ -82,6 +77,12 @@ pub struct ChatSource {
     waker: Arc<OnceLock<Waker>>,
     thread: Option<JoinHandle<ChatOutcome>>,
     calm: Calm,
+    /// Longest wait that a server may ask for.
+    longest: Ns,
+    /// Numbers of the turns that are open, in the order in which they were sent, by their index.
+    open: HashMap<u64, u64>,
+    /// Turns that were sent.
+    sent: u64,
     /// Failures in a row that ended the load.
     gave_up: Option<u64>,
     /// Its time was over before everything was sent.
@@ -165,6 +166,9 @@ impl ChatSource {
             waker,
             thread: Some(thread),
             calm: Calm::new(settings.max_errors.map(u64::from)),
+            longest: (settings.timeout_s * 1e9) as Ns,
+            open: HashMap::new(),
+            sent: 0,
             gave_up: None,
             out_of_time: false,
         })
@@ -205,6 +209,11 @@ impl ChatSource {
     /// Failures in a row, if they ended the load.
     pub fn gave_up(&self) -> Option<u64> {
         self.gave_up
+    }
+
+    /// How often a client waited after a failed turn, and for how long in all, seconds.
+    pub(crate) fn pauses(&self) -> (u64, f64) {
+        self.calm.pauses()
     }
 
     /// Writes down what is still open and gives the figures. To be called when the engine is done.
@@ -258,6 +267,8 @@ impl Source for ChatSource {
             }
             while let Some(at) = self.ready.pop_front() {
                 if let Some(order) = self.order(at) {
+                    self.open.insert(order.index, self.sent);
+                    self.sent += 1;
                     return Next::Send(order);
                 }
             }
@@ -282,8 +293,11 @@ impl Source for ChatSource {
     }
 
     fn ended(&mut self, now: Ns, record: &Record, text: Option<Vec<u8>>) {
-        self.calm.ended(now, record, None, 0, OnTheWay::default());
-        self.gave_up = self.gave_up.or(self.calm.hopeless(Some(self.clients.len())));
+        let places = Some(self.clients.len());
+        let number = self.open.remove(&record.index).unwrap_or(self.sent);
+        let way = OnTheWay { number, open: self.open.len() as u64, next: self.sent };
+        let pause = self.calm.pause_after(record, places, self.longest, way).unwrap_or(0);
+        self.gave_up = self.gave_up.or(self.calm.hopeless(places));
         self.over |= self.gave_up.is_some();
         let Some(turn) = record.turn else { return };
         let Some(held) = self.held.get(&turn.conversation) else { return };
@@ -293,30 +307,19 @@ impl Source for ChatSource {
         self.send(Task::Ended { conversation: turn.conversation, ended, text, then });
         let Some(client) = self.clients.get_mut(at) else { return };
         client.chosen = None;
-        let mut earliest = now;
         match then {
-            Then::Build => {
-                self.pending += 1;
-                client.failures = 0;
-            }
+            Then::Build => self.pending += 1,
             Then::Park => {
-                client.failures = 0;
                 client.active.retain(|active| *active != turn.conversation);
                 client.parked.push_back(turn.conversation);
             }
-            Then::Close(why) => {
+            Then::Close(_) => {
                 client.active.retain(|active| *active != turn.conversation);
                 self.held.remove(&turn.conversation);
-                if why == Why::Failed {
-                    earliest = now.saturating_add(PAUSE.saturating_mul(1 << client.failures.min(10)).min(PAUSE_MAX));
-                    client.failures = client.failures.saturating_add(1);
-                } else {
-                    client.failures = 0;
-                }
             }
         }
         if !self.over {
-            self.free(at, now, earliest);
+            self.free(at, now, now.saturating_add(pause));
         }
     }
 }
