@@ -11,7 +11,7 @@ use super::archived::WORKLOAD;
 use super::resume::Differences;
 use sparkbench_archive::manifest::CAMPAIGN_FILE;
 use sparkbench_archive::{hash, read_campaign, shown};
-use sparkbench_load::session::earlier::Difference;
+use sparkbench_load::session::earlier::SettingChange;
 use sparkbench_load::settings::OPTIONS;
 use sparkbench_text::error::Error;
 
@@ -62,7 +62,7 @@ fn compare(path: &mut Vec<String>, was: Option<&Toml>, now: Option<&Toml>, other
         Some(value) => value.to_string(),
     };
     let (load, setting) = place(path);
-    others.add(load, Difference { setting, was: shown(was), now: shown(now) });
+    others.add(load, SettingChange { setting, was: shown(was), now: shown(now) });
 }
 
 /// The load that a value of the suite is of, and its setting as it is typed.

@@ -14,7 +14,7 @@ use super::plan::Loads;
 use crate::cli::talk::Talk;
 use sparkbench_archive::shown;
 use sparkbench_load::session::Session;
-use sparkbench_load::session::earlier::Difference;
+use sparkbench_load::session::earlier::SettingChange;
 use sparkbench_load::session::passes::RepeatedLoad;
 use sparkbench_load::summary::SCHEMA;
 use sparkbench_load::summary::cells;
@@ -63,7 +63,7 @@ impl Kept {
         others: &mut Differences,
     ) -> Result<(), Error> {
         let valid = summary["valid"] == true;
-        let mut nearest: Option<(bool, Vec<Difference>, &str)> = None;
+        let mut nearest: Option<(bool, Vec<SettingChange>, &str)> = None;
         for cell in cells {
             let asked = session.asked(&cell.settings)?;
             let found = asked.differences(&summary);
@@ -176,7 +176,7 @@ pub(super) struct Differences {
 
 impl Differences {
     /// One of a load.
-    pub(super) fn add(&mut self, load: &str, Difference { setting, was, now }: Difference) {
+    pub(super) fn add(&mut self, load: &str, SettingChange { setting, was, now }: SettingChange) {
         let said = format!("{setting} was {was} and is {now} now");
         match self.settings.iter_mut().find(|(known, _)| *known == said) {
             Some((_, loads)) => loads.push(load.to_owned()),

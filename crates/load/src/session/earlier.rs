@@ -1,6 +1,6 @@
 //! A load that an earlier process measured, held against what is asked for now.
 //!
-//! In:  [`Settings`], the summary of a load.  Out: [`Asked`], the [`Difference`]s between them.
+//! In:  [`Settings`], the summary of a load.  Out: [`SettingsAsked`], the [`SettingChange`]s between them.
 //! Not here: where summaries lie (see `cli::load`), what is done about a difference.
 //!
 //! Points of one sweep are compared with each other. So they must have been sent to one server by one set of settings, down to the texts of a
@@ -16,11 +16,11 @@ use sparkbench_text::error::Error;
 
 /// What a load is asked to be: settings by the names of a summary.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked(Map<String, Value>);
+pub struct SettingsAsked(Map<String, Value>);
 
 /// A setting that is another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub struct SettingChange {
     /// As it is typed where it is an option, else in words.
     pub setting: String,
     /// Its value then.
@@ -37,7 +37,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// When they make no plan, or a file cannot be read.
-    pub fn asked(&self, settings: &Settings) -> Result<Asked, Error> {
+    pub fn asked(&self, settings: &Settings) -> Result<SettingsAsked, Error> {
         let plan = match settings.work {
             Work::Conversations(_) => None,
             _ => Some(Plan::new(settings, &PlanInput::read(settings)?)?.sha256()),
@@ -53,7 +53,7 @@ impl Session<'_> {
             "goodput": { "slos": limits(settings.slos) },
         });
         secrets.veil().json(&mut whole);
-        Ok(Asked(members_of(&whole)))
+        Ok(SettingsAsked(members_of(&whole)))
     }
 }
 
@@ -78,14 +78,14 @@ fn members_of(summary: &Value) -> Map<String, Value> {
     members
 }
 
-impl Asked {
+impl SettingsAsked {
     /// Whether a summary is of the same point of a sweep, whatever its other settings are.
     pub fn is_point_of(&self, summary: &Value) -> bool {
         POINT.iter().all(|name| same(self.0.get(*name), summary["settings"].get(*name)))
     }
 
     /// What a summary was asked to be otherwise. Empty where it is a load of these very settings.
-    pub fn differences(&self, summary: &Value) -> Vec<Difference> {
+    pub fn differences(&self, summary: &Value) -> Vec<SettingChange> {
         let was = members_of(summary);
         let mut names: Vec<&String> = was.keys().chain(self.0.keys().filter(|name| !was.contains_key(*name))).collect();
         names.retain(|name| !same(was.get(*name), self.0.get(*name)));
@@ -93,7 +93,7 @@ impl Asked {
         if names.len() > 1 {
             names.retain(|name| *name != PLAN);
         }
-        let difference = |name: &String| Difference {
+        let difference = |name: &String| SettingChange {
             setting: typed(name),
             was: shown(was.get(name)),
             now: shown(self.0.get(name)),
@@ -131,8 +131,8 @@ fn shown(value: Option<&Value>) -> String {
 mod tests {
     use super::*;
 
-    fn asked(settings: Value) -> Asked {
-        Asked(members_of(&json!({ "url": "http://h", "model": "m", "settings": settings })))
+    fn asked(settings: Value) -> SettingsAsked {
+        SettingsAsked(members_of(&json!({ "url": "http://h", "model": "m", "settings": settings })))
     }
 
     fn measured(settings: Value) -> Value {
