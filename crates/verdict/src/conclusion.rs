@@ -121,7 +121,7 @@ fn over_all_loads(c: &Comparison) -> Sentence {
     let differs =
         differs.map_or_else(String::new, |found| format!(" The loads differ: {} departs most.", found.departs_most));
     Sentence {
-        text: format!("{}: {}.{differs}", answer::about(c), c.verdict.said),
+        text: format!("{}: {}.{differs}", answer::about_arm(c), c.verdict.said),
         caveats: c.verdict.caveats.clone(),
         because: vec![c.ident()],
     }

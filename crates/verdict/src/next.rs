@@ -88,6 +88,7 @@ fn more_runs(answers: &[&Comparison], settings: &Settings) -> Option<Sentence> {
     let found = promise::of_all(&open, settings)?;
     let (they, what) = match open.len() {
         1 => ("it decides", "the open answer".to_owned()),
+        2 => ("they decide", "both open answers".to_owned()),
         all => ("they decide", format!("all {all} open answers")),
     };
     let they = if found.blocks > 1 { "they decide" } else { they };

@@ -120,6 +120,14 @@ pub(super) fn about(c: &Comparison) -> String {
     format!("{}{}", c.label, of_loads(c))
 }
 
+/// The same with the candidate, where the verdict names no arm.
+pub(super) fn about_arm(c: &Comparison) -> String {
+    match c.verdict.kind {
+        VerdictKind::Inconclusive => format!("{} of {}{}", c.label, c.candidate, of_loads(c)),
+        _ => about(c),
+    }
+}
+
 /// " over all 6 loads" for a row of all loads.
 fn of_loads(c: &Comparison) -> String {
     match (c.scope, c.loads.len()) {
@@ -167,21 +175,18 @@ fn is_of_speed(open: &[&Comparison]) -> bool {
     open.iter().all(|c| is_time(c) || (c.direction == Direction::HigherIsBetter && c.unit.ends_with("/s")))
 }
 
-/// " Losses in output throughput up to 3.7 % are not excluded.": of the row that allows the most. Arms are named where only some are open.
+/// " Losses in output throughput up to 3.7 % are not excluded.": of the row that allows the most, among all that have the metric of the open
+/// rows. Its arm is named where there are several.
 fn excluded(open: &[&Comparison], told: &[&Comparison]) -> String {
     let speed = is_of_speed(open);
     let reach = |c: &&Comparison| if speed { slowest(c) } else { super::headline::bound(c) };
-    let most = open.iter().filter_map(|c| Some((*c, reach(c)?)));
+    let is_asked = |c: &&&Comparison| open.iter().any(|open| open.metric == c.metric);
+    let most = told.iter().filter(is_asked).filter_map(|c| Some((*c, reach(c)?)));
     let most = most.filter(|(_, (most, _))| *most > 0.0 && most.is_finite()).max_by(|a, b| a.1.0.total_cmp(&b.1.0));
     most.map_or_else(String::new, |(c, (most, places))| {
         let what = if speed { "Losses" } else { "Differences" };
-        let arms: Vec<String> = names(open.iter().copied()).into_iter().map(str::to_owned).collect();
-        let of = if arms.len() == names(told.iter().copied()).len() {
-            String::new()
-        } else {
-            format!(" of {}", list(&arms))
-        };
-        format!(" {what} in {}{of} up to {} % are not excluded.", within(&c.label), fixed(most, places))
+        let arm = if names(told.iter().copied()).len() > 1 { format!(" ({})", c.candidate) } else { String::new() };
+        format!(" {what} in {} up to {} % are not excluded{arm}.", within(&c.label), fixed(most, places))
     })
 }
 

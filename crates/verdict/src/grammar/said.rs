@@ -38,12 +38,22 @@ pub(crate) fn said(
             let margin = c.tost.as_ref().map_or(0.0, |t| t.margin_pct);
             format!("no difference larger than {} between {a} and {b}", percent(margin))
         }
-        VerdictKind::Inconclusive => match (more(c), largest(c)) {
-            (Some(more), Some(most)) => format!("undecided: {more} (could be up to {most})"),
-            (Some(more), None) => format!("undecided: {more}"),
-            (None, Some(most)) => format!("undecided: the difference could be up to {most}"),
-            (None, None) => "undecided: the runs set no bound on the difference".to_owned(),
-        },
+        VerdictKind::Inconclusive => {
+            // An interval that leaves zero out beside "undecided" is explained in its place.
+            let beyond = c.change_ci.is_some_and(|ci| ci.low > 0.0 || ci.high < 0.0);
+            let open = match c.p_adjusted.family_size {
+                family if beyond && family > 1 => {
+                    format!("undecided once adjusted for {}", count(family, "comparison"))
+                }
+                _ => "undecided".to_owned(),
+            };
+            match (more(c), largest(c)) {
+                (Some(more), Some(most)) => format!("{open}: {more} (could be up to {most})"),
+                (Some(more), None) => format!("{open}: {more}"),
+                (None, Some(most)) => format!("{open}: the difference could be up to {most}"),
+                (None, None) => format!("{open}: the runs set no bound on the difference"),
+            }
+        }
         VerdictKind::NotComparable if is_once(c, obstacles) => {
             let runs = match (c.n_baseline, c.n_candidate) {
                 (1, 1) => "in one run each".to_owned(),

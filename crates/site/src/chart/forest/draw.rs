@@ -195,7 +195,7 @@ impl Forest {
         }
         if rows().any(|r| r.margin.is_some()) {
             text.push_str(match rows().any(|r| r.inner.is_some()) {
-                true => "Shaded: the margin. Where the thick line lies within it, both count as the same. ",
+                true => "Shaded: the margin. Where the thick line lies within it, both count as the same, of several loads once adjusted for their number. ",
                 false => "Shaded: margin within which both count as the same. ",
             });
         }
