@@ -163,9 +163,11 @@ def unsaid(c):
     return different(c) and not any("variance-differs" in caveat for caveat in c["verdict"]["caveats"])
 
 
-case("null: skewed, sd 1 against 5, n = 30 against 5", never_more_than(0.12), different)(lambda rng: of_spreads(rng, 30, 5))
-case("the same, and variance-differs is not said", never_more_than(0.05), unsaid)(lambda rng: of_spreads(rng, 30, 5))
 case("null: skewed, sd 1 against 5, n = 10", never_more_than(0.12), different)(lambda rng: of_spreads(rng, 10, 10))
+case("the same, and variance-differs is not said", never_more_than(0.05), unsaid)(lambda rng: of_spreads(rng, 10, 10))
+# No known test keeps its level here: what is left is to say it.
+case("null: skewed, sd 1 against 5, n = 30 against 5", lambda p, n: (True, "no promise"), different)(lambda rng: of_spreads(rng, 30, 5))
+case("the same, and variance-differs is not said", lambda p, n: (p == 0, "none"), unsaid)(lambda rng: of_spreads(rng, 30, 5))
 
 SHAPES = {
     "normal": lambda rng: rng.gauss(100, 10),

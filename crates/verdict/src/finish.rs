@@ -153,11 +153,7 @@ fn caveats(c: &Comparison, arms: Arms<'_>) -> Vec<String> {
         let n = if a == b { format!("n = {a}") } else { format!("n = {a} and {b}") };
         said.push(format!("{n}, below {}", bootstrap::SMALL_N));
     }
-    if c.brown_forsythe.as_ref().is_some_and(|test| test.p < 0.05) && a != b && c.design != Design::InBlocks {
-        said.push(
-            "unequal spread and unequal numbers of runs: differences are found too often (variance-differs)".to_owned(),
-        );
-    }
+    said.extend(spread(c).map(str::to_owned));
     let mut flagged = 0;
     for group in [arms.0, arms.1].into_iter().flatten() {
         if let Some(cv) = group.cv_pct.filter(|cv| *cv > CV_LIMIT_PCT) {
@@ -171,6 +167,26 @@ fn caveats(c: &Comparison, arms: Arms<'_>) -> Vec<String> {
         k => said.push(format!("{k} flagged outliers")),
     }
     said
+}
+
+/// What skewed figures do to the tests of arms without blocks (statistics contract, section 9). The spread of a few runs says little about
+/// that of many, so numbers far apart are told as well.
+fn spread(c: &Comparison) -> Option<&'static str> {
+    if c.design == Design::InBlocks {
+        return None;
+    }
+    let unlike = c.brown_forsythe.as_ref().is_some_and(|test| test.p < 0.05);
+    let (least, most) = (c.n_baseline.min(c.n_candidate), c.n_baseline.max(c.n_candidate));
+    match (unlike, least == most) {
+        (true, true) => Some("unequal spread: differences are found too often (variance-differs)"),
+        (true, false) => {
+            Some("unequal spread and unequal numbers of runs: differences are found too often (variance-differs)")
+        }
+        (false, _) if least > 1 && least < bootstrap::SMALL_N && most >= 2 * least => {
+            Some("unequal numbers of runs: if spreads differ too, differences are found too often (variance-differs)")
+        }
+        (false, _) => None,
+    }
 }
 
 /// A second session of a cell is the same cell in another campaign of this analysis.
