@@ -304,7 +304,7 @@ def main():
     global MARKDOWN
     MARKDOWN = asked.markdown
     if MARKDOWN:
-        print("| case | share | 95 % interval | must be | |\n|---|---:|---:|---|---|")
+        print("| case | share | 95 % interval | must be | outcome |\n|---|---:|---:|---|---|")
     else:
         print(f"{'case':<58} {'share':>7}  95 % interval   must be")
     for name, must, count, make in CASES:
