@@ -258,7 +258,8 @@ fn what_an_archived_load_is_advised_to_do_exists_and_works() {
         }
         let words = ending.err.split(|c: char| c.is_whitespace() || "(),".contains(c));
         for option in words.filter(|word| word.starts_with("--")) {
-            assert!(help.contains(&format!("{option} ")), "{option} is not an option of load:\n{}", ending.err);
+            let is_option = help.split_whitespace().any(|word| word == option);
+            assert!(is_option, "{option} is not an option of load:\n{}", ending.err);
         }
     };
     // A folder that holds a campaign, and one that holds something else.
