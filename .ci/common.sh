@@ -41,7 +41,8 @@ step() {
   case $code in
     0) printf -- '-- %s: passed in %s s\n' "$name" "$((SECONDS - began))" ;;
     75) unfetched+=("$name") && printf -- '-- %s: COULD NOT BE FETCHED, %s s\n' "$name" "$((SECONDS - began))" ;;
-    *) failed+=("$name") && printf -- '-- %s: FAILED with %s after %s s\n' "$name" "$code" "$((SECONDS - began))" ;;
+    # Told at once: a stage that is ended for want of time has failed if one of its steps has.
+    *) failed+=("$name") && : >"$work/failed-$stage" && printf -- '-- %s: FAILED with %s after %s s\n' "$name" "$code" "$((SECONDS - began))" ;;
   esac
   return $((code != 0))
 }

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::report::{BootstrapReport, DriftReport, Group, Interval, MedianInterval, OutlierReport, RequestPercentile};
-use super::trap::TAILS;
+use super::trap::tail_of;
 use super::{CellValues, Settings};
 use sparkbench_model::{Direction, Metric, Run};
 use sparkbench_stats::hierarchical::{self, Estimand};
@@ -148,13 +148,7 @@ fn flags(sample: &Sample, metric: &Metric, runs: &[RunInputs<'_>]) -> Vec<String
 /// Of a metric that is a percentile far from the middle: that percentile, and the fewest requests that a run has behind it. `None` where no
 /// run says how many.
 fn fewest_requests(metric: &Metric, runs: &[RunInputs<'_>]) -> Option<(f64, usize)> {
-    Some((percentile_of(metric)?, runs.iter().filter_map(requests).min()?))
-}
-
-/// The percentile that a metric is, where it lies far from the middle.
-pub(crate) fn percentile_of(metric: &Metric) -> Option<f64> {
-    let ends = |tail: &str| metric.name.strip_suffix(tail).is_some_and(|rest| rest.ends_with('_'));
-    TAILS.iter().find(|(tail, _)| ends(tail)).map(|(_, p)| *p)
+    Some((tail_of(&metric.name)?, runs.iter().filter_map(requests).min()?))
 }
 
 /// Requests behind a per-request figure of a run, as counted, else as stated.

@@ -21,7 +21,6 @@ use super::report::{Comparison, Group, Severity, TrapReport, TrapStatus};
 use super::trap;
 use super::{CellValues, Settings, alike, definitions, derive, group, order};
 use sparkbench_model::{Campaign, Metric, Run, Setting, within};
-use sparkbench_stats as stats;
 
 /// Margin of a metric, per cent: of the command line, else of the campaign, else of the catalogue.
 pub(crate) fn margin_of(metric: &Metric, campaign: &Campaign, settings: &Settings) -> f64 {
@@ -204,7 +203,7 @@ pub(super) fn obstacles(
         }
         // Single runs are not judged anyway, and are shown as such.
         if pair.a.n.min(pair.b.n) > 1 && arm.flags.iter().any(|flag| flag == group::FEW_REQUESTS) {
-            let needed = group::percentile_of(pair.metric).map_or(0, stats::needed);
+            let needed = trap::tail_of(&pair.metric.name).map_or(0, trap::requests_needed);
             add("N5", format!("{name} has fewer requests in a run than the {needed} that this percentile needs (N5)"));
         }
         if pair.metric.is_positive() && arm.mean.is_some_and(|mean| mean <= 0.0) {

@@ -17,7 +17,7 @@ use sparkbench_model::{Altered, Extra, ExtraValue, Metric, Origin, Setup, Source
 use sparkbench_verdict::derive;
 use sparkbench_verdict::mark::{self, Marker};
 use sparkbench_verdict::report::RunReport;
-use sparkbench_verdict::trap::{TAILS, requests_needed};
+use sparkbench_verdict::trap::{requests_needed, tail_of};
 
 const ROOT: &str = "../../";
 
@@ -210,8 +210,7 @@ fn requests_behind(run: &RunReport, name: &str) -> Option<usize> {
 /// How many requests a percentile needs, where there are fewer.
 fn needs(run: &RunReport, name: &str) -> Option<String> {
     let requests = requests_behind(run, name)?;
-    let (_, p) = TAILS.iter().find(|(tail, _)| name.strip_suffix(tail).is_some_and(|rest| rest.ends_with('_')))?;
-    let needed = requests_needed(*p);
+    let needed = requests_needed(tail_of(name)?);
     let (requests, needed_text) = (number::count(requests as u64), number::count(needed as u64));
     (requests_behind(run, name)? < needed).then(|| format!("{requests} of {needed_text} needed"))
 }

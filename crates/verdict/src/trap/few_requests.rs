@@ -15,7 +15,13 @@ use sparkbench_model::{Metric, Run};
 use sparkbench_stats::needed;
 
 /// Percentiles far from the middle, and the share below them.
-pub const TAILS: &[(&str, f64)] = &[("p90", 0.90), ("p95", 0.95), ("p99", 0.99)];
+const TAILS: &[(&str, f64)] = &[("p90", 0.90), ("p95", 0.95), ("p99", 0.99)];
+
+/// The percentile that a metric is by its name, where that lies far from the middle.
+pub fn tail_of(metric: &str) -> Option<f64> {
+    let ends = |tail: &str| metric.strip_suffix(tail).is_some_and(|rest| rest.ends_with('_'));
+    TAILS.iter().find(|(tail, _)| ends(tail)).map(|(_, p)| *p)
+}
 
 pub(super) struct FewRequestsForPercentile;
 

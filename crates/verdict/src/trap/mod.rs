@@ -62,7 +62,7 @@ use super::case::Case;
 use super::report::TrapReport;
 
 pub use declaration::{Theme, Trap};
-pub use few_requests::TAILS;
+pub use few_requests::tail_of;
 pub use finding::Finding;
 pub use memory_scope::sized_before_the_pool;
 pub use sparkbench_stats::needed as requests_needed;
