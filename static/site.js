@@ -1,7 +1,6 @@
 // The one script of the site. Everything is there without it: it sorts and filters tables that stand complete on the
 // page, switches colours, reads marks of charts out, and opens what is folded where a link or the printer asks for it.
-// It stands in the head of every page and is allowed there by its hash; it fetches nothing and makes no markup from text.
-// Whole-line comments are left out of the pages.
+// All pages load it from one file; it fetches nothing and makes no markup from text. Whole-line comments are left out.
 (function () {
 "use strict";
 var root = document.documentElement;

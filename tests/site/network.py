@@ -3,7 +3,7 @@
 
 usage: network.py SITE... [--all]
 
-A page asks for itself and nothing else, and the console says nothing. --all looks at every page instead of two of each kind.
+A page asks for itself, the style sheet and the script of its site, and nothing else, and the console says nothing. --all looks at every page instead of two of each kind.
 Exits 1 otherwise.
 """
 
@@ -24,10 +24,11 @@ async def main():
         chromium = await playwright.chromium.launch(**options())
         for site in sites:
             every = pages(site, "--all" in flags)
+            shared = [str(p.relative_to(site)) for p in site.glob("assets/*")]
             with served(site) as address:
                 for home in (site.resolve().as_uri() + "/", address):
                     gate = asyncio.Semaphore(AT_ONCE)
-                    found = await asyncio.gather(*(look(gate, chromium, home, str(p.relative_to(site))) for p in every))
+                    found = await asyncio.gather(*(look(gate, chromium, home, str(p.relative_to(site)), shared) for p in every))
                     for path, faults in found:
                         if faults:
                             report(path, home, faults)
@@ -37,7 +38,7 @@ async def main():
     finish(looked)
 
 
-async def look(gate, chromium, home, path):
+async def look(gate, chromium, home, path, shared):
     """Requests and complaints of one page."""
     async with gate:
         context = patient(await chromium.new_context(viewport={"width": 1280, "height": 900}))
@@ -51,7 +52,9 @@ async def look(gate, chromium, home, path):
         await page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
         await page.evaluate(RESTS)
         await page.wait_for_load_state("networkidle")
-        if asked != [home + path]:
+        # The style sheet and the script of the site, which its missing page carries itself.
+        own = {} if path == "404.html" else {home + file for file in shared}
+        if asked[:1] != [home + path] or set(asked[1:]) != set(own) or len(asked) != 1 + len(own):
             faults.append(f"asked for {asked}")
         if not await page.evaluate("document.documentElement.classList.contains('scripted')"):
             faults.append("the script did not run")

@@ -31,8 +31,7 @@ EXCEPTIONS = [
 OTHERS = ("-webkit-text-size-adjust", "text-size-adjust", ".account > summary::-webkit-details-marker", ".chapter > summary::-webkit-details-marker")
 
 # Selectors and declarations that the browser does not know. The sheet is ours: no strings with braces, no nested rules but in at-rules.
-SHEET = """others => {
-  const text = document.querySelector('style').textContent;
+SHEET = """([text, others]) => {
   const bad = [];
   for (const [, selector, body] of text.matchAll(/([^{};]+)\\{([^{}]*)\\}/g)) {
     const name = selector.trim();
@@ -73,7 +72,10 @@ def main():
         chromium = browser(playwright)
         page = patient(chromium.new_context()).new_page()
         page.goto(Path(pages[0]).resolve().as_uri())
-        sheet = page.evaluate(SHEET, list(OTHERS))
+        # That of a site lies beside its pages, that of a single file in it.
+        sheets = [p.read_text() for place in map(Path, places) if place.is_dir() for p in place.glob("assets/*.css")]
+        text = sheets[0] if sheets else page.evaluate("document.querySelector('style').textContent")
+        sheet = page.evaluate(SHEET, [text, list(OTHERS)])
         chromium.close()
     for fault in sheet:
         print(f"the sheet: {fault}")

@@ -51,7 +51,7 @@ pub fn faults(files: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
     for (path, tags) in &pages {
         let mut fault = |text: String| faults.push(format!("{path}: {text}"));
         structure(tags, &mut fault);
-        policy(tags, &mut fault);
+        policy(path, tags, files, &mut fault);
         tables(tags, &mut fault);
         drawings(tags, &mut fault);
         if let Some(title) = tags.iter().find(|t| t.name == "title" && !t.closing).map(|t| t.text.trim()) {
@@ -69,6 +69,12 @@ pub fn faults(files: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
                 None => fault(format!("the picture '{picture}' is not there")),
             }
         }
+        let loaded = tags.iter().filter_map(|t| match t.name {
+            "script" => t.get("src"),
+            "link" if t.get("rel") == Some("stylesheet") => t.get("href"),
+            _ => None,
+        });
+        links.entry(path).or_default().extend(loaded.filter_map(|file| resolve(path, file)));
         for href in tags.iter().filter(|t| t.name == "a").filter_map(|t| t.get("href")) {
             if href.starts_with("https://") || href.starts_with("http://") || href.starts_with("mailto:") {
                 continue;
@@ -146,7 +152,11 @@ fn structure(tags: &[Tag<'_>], fault: &mut impl FnMut(String)) {
     }
 }
 
-fn policy(tags: &[Tag<'_>], fault: &mut impl FnMut(String)) {
+/// Policy of a page that loads the style sheet and the script of the site from files.
+const SHARED: &str =
+    "default-src 'none'; style-src 'self' file:; script-src 'self' file:; img-src data:; base-uri 'none'; form-action 'none'";
+
+fn policy(page: &str, tags: &[Tag<'_>], files: &BTreeMap<String, Vec<u8>>, fault: &mut impl FnMut(String)) {
     let head = tags.iter().position(|t| t.name == "head" && !t.closing);
     let first = head.and_then(|k| tags.get(k + 1));
     let policy =
@@ -156,15 +166,50 @@ fn policy(tags: &[Tag<'_>], fault: &mut impl FnMut(String)) {
         return;
     };
     let policy = policy.replace("&#39;", "'").replace("&#x27;", "'").replace("&apos;", "'");
-    if !policy.starts_with("default-src 'none';") {
-        fault("the policy does not begin with nothing allowed".into());
-    }
-    for style in tags.iter().filter(|t| t.name == "style" && !t.closing) {
-        if !policy.contains(&format!("'sha256-{}'", base64(&Sha256::digest(style.text.as_bytes())))) {
-            fault("the policy does not allow its own style sheet".into());
+    let hashed = |text: &str| format!("'sha256-{}'", base64(&Sha256::digest(text.as_bytes())));
+    let alone = |style: &str, script: &str| {
+        let (style, script) = (hashed(style), hashed(script));
+        SHARED.replacen("'self' file:", &style, 1).replacen("'self' file:", &script, 1)
+    };
+    let mut own = |file: Option<&str>| match file.and_then(|file| resolve(page, file)) {
+        Some(file) if files.contains_key(&file) => {}
+        _ => fault(format!("loads '{}', which is no file of the site", file.unwrap_or_default())),
+    };
+    let (mut styles, mut scripts) = (Vec::new(), Vec::new());
+    let (mut in_page, mut beside) = (Vec::new(), 0);
+    let body = tags.iter().position(|t| t.name == "body" && !t.closing).unwrap_or(tags.len());
+    for (k, tag) in tags.iter().enumerate().filter(|(_, t)| !t.closing) {
+        match (tag.name, tag.attributes.as_slice()) {
+            ("style", []) => styles.push(tag.text),
+            ("link", [("rel", "stylesheet"), ("href", file)]) => {
+                own(Some(file));
+                beside += 1;
+            }
+            // A block of data, which nothing runs.
+            ("script", [("type", "application/ld+json")]) => in_page.push(tag.text),
+            ("script", []) if k < body => scripts.push(tag.text),
+            ("script", [("src", file)]) if k < body => {
+                own(Some(file));
+                beside += 1;
+            }
+            ("script" | "style", _) => fault(format!("has a {} that is not the site's own", tag.name)),
+            _ => {}
         }
     }
-    scripts(tags, &policy, fault);
+    for text in in_page {
+        let json = serde_json::from_str::<serde_json::Value>(text);
+        if text.contains(['<', '>', '&']) || json.is_err() {
+            fault("has a block of data that is no JSON or could end its element".into());
+        }
+    }
+    let right = match (styles.as_slice(), scripts.as_slice(), beside) {
+        ([], [], 2) => policy == SHARED,
+        ([style], [script], 0) => policy == alone(style, script),
+        _ => false,
+    };
+    if !right {
+        fault("has a style sheet or a script that its policy does not name, or a policy that names more".into());
+    }
     for tag in tags {
         for (key, value) in &tag.attributes {
             if *key == "style" || key.starts_with("on") {
@@ -173,41 +218,15 @@ fn policy(tags: &[Tag<'_>], fault: &mut impl FnMut(String)) {
             // Links of these kinds say where something lies, or which part of the page to wait for. No browser asks for it.
             let told =
                 tag.attributes.iter().any(|(k, v)| *k == "rel" && ["alternate", "canonical", "expect"].contains(v));
+            let shared = tag.name == "script" || tag.get("rel") == Some("stylesheet");
             let fetches = FETCHING.contains(key) || (tag.name == "link" && *key == "href" && !told);
-            if fetches && !value.starts_with("data:") {
+            if fetches && !shared && !value.starts_with("data:") {
                 fault(format!("{} fetches '{value}'", tag.name));
             }
         }
         if tag.name == "use" || tag.name == "image" || tag.name == "iframe" || tag.name == "base" {
             fault(format!("has an element {}", tag.name));
         }
-    }
-}
-
-/// One script, which the policy allows by its hash and which is in the head. Beside it blocks of data, which nothing runs.
-fn scripts(tags: &[Tag<'_>], policy: &str, fault: &mut impl FnMut(String)) {
-    let body = tags.iter().position(|t| t.name == "body" && !t.closing).unwrap_or(tags.len());
-    let allowed = policy.split(';').find_map(|rule| rule.trim().strip_prefix("script-src ")).unwrap_or_default();
-    let mut run = 0;
-    for (k, script) in tags.iter().enumerate().filter(|(_, t)| t.name == "script" && !t.closing) {
-        match script.attributes.as_slice() {
-            [("type", "application/ld+json")] => {
-                let json = serde_json::from_str::<serde_json::Value>(script.text);
-                if script.text.contains(['<', '>', '&']) || json.is_err() {
-                    fault("has a block of data that is no JSON or could end its element".into());
-                }
-            }
-            [] if k < body => {
-                run += 1;
-                if allowed != format!("'sha256-{}'", base64(&Sha256::digest(script.text.as_bytes()))) {
-                    fault("has a script that its policy does not name, or a policy that names more".into());
-                }
-            }
-            _ => fault("has a script that is not the site's own".into()),
-        }
-    }
-    if run != 1 {
-        fault(format!("has {run} scripts where one belongs"));
     }
 }
 

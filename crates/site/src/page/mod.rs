@@ -171,7 +171,7 @@ fn sheets<'a>(
     let drawn: Vec<Vec<Arc<HashedPage>>> =
         drafts.par_iter().with_max_len(1).map(|draft| draw(&site, draft)).collect::<Result<_, Error>>()?;
     sheets.extend(drawn.into_iter().flatten());
-    sheets.extend(publish::files(&site).into_iter().map(HashedPage::new));
+    sheets.extend(publish::files(&site).into_iter().chain(shell::files()).map(HashedPage::new));
     let frozen = match earlier {
         Some(earlier) => earlier.frozen.clone(),
         None => freeze(&site, &sheets)?,

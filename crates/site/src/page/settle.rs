@@ -31,7 +31,7 @@ const END: &str = "<span id=\"first-tables\" hidden></span>";
 pub(super) fn page(html: String) -> String {
     let html = mark_long_tables(html);
     let Some(main) = html.find("<main ") else { return html };
-    let Some(style) = html.find("<style>") else { return html };
+    let Some(head) = html.find("</head>") else { return html };
     let screen = &html[main..];
     let boxes = screen.match_indices(BOX).map(|(at, _)| at);
     let seen = boxes.take_while(|at| at - drawn(&screen[..*at]) <= FIRST_SCREEN);
@@ -44,8 +44,8 @@ pub(super) fn page(html: String) -> String {
     }
     format!(
         "{}<link rel=\"expect\" href=\"#first-tables\" blocking=\"render\">\n{}{END}{}",
-        &html[..style],
-        &html[style..end],
+        &html[..head],
+        &html[head..end],
         &html[end..]
     )
 }
@@ -96,14 +96,14 @@ mod tests {
     fn made(between: &str, rows: usize) -> String {
         let rows = "<tr></tr>".repeat(rows);
         page(format!(
-            "<style></style><main id=\"m\">{between}<div class=\"scroll tall\"><table>{rows}</table></div></main>"
+            "<head></head><main id=\"m\">{between}<div class=\"scroll tall\"><table>{rows}</table></div></main>"
         ))
     }
 
     #[test]
     fn a_table_high_on_the_page_is_waited_for() {
         let html = made("<h1>x</h1>", 3);
-        assert!(html.starts_with("<link rel=\"expect\" href=\"#first-tables\" blocking=\"render\">\n<style>"));
+        assert!(html.starts_with("<head><link rel=\"expect\" href=\"#first-tables\" blocking=\"render\">\n</head>"));
         assert!(html.contains("</table></div><span id=\"first-tables\" hidden></span>"), "{html}");
         assert_eq!(page(html.clone()), html, "once is enough");
     }
@@ -131,7 +131,7 @@ mod tests {
     fn the_last_of_several_in_the_first_screen_is_waited_for() {
         let one = "<div class=\"scroll\"><table></table></div>";
         let far = "x".repeat(FIRST_SCREEN);
-        let html = page(format!("<style></style><main id=\"m\"><h1>ü</h1>{one}{one}{far}{one}</main>"));
+        let html = page(format!("<head></head><main id=\"m\"><h1>ü</h1>{one}{one}{far}{one}</main>"));
         assert!(html.contains(&format!("<h1>ü</h1>{one}{one}{END}x")), "{html}");
     }
 

@@ -7,32 +7,56 @@ use std::sync::LazyLock;
 
 use sha2::{Digest, Sha256};
 
+use super::file::Page;
 use super::index::Site;
 use super::stamp::{self, Stamp};
 use sparkbench_text::escape::base64;
+use sparkbench_text::hash::hash;
 use sparkbench_verdict::mark::Marker;
 
-/// The style sheet, without its comments. It is in every page, because `'self'` names nothing on `file://`
-/// while a hash names the same bytes everywhere.
+/// The style sheet, without its comments.
 static CSS: LazyLock<String> = LazyLock::new(|| {
     let site = with_chosen_dark(include_str!("../../../../static/site.css"));
     strip_comments(&format!("{site}\n{}", crate::chart::STYLE))
 });
 
-/// The script, without its whole-line comments. In every page for the same reason as the sheet.
+/// The script, without its whole-line comments.
 static JS: LazyLock<String> = LazyLock::new(|| {
     let lines = include_str!("../../../../static/site.js").lines().map(str::trim);
     lines.filter(|line| !line.is_empty() && !line.starts_with("//")).collect::<Vec<_>>().join("\n")
 });
 
-/// The policy: this one style sheet, this one script, pictures inside the page itself, and nothing else at all.
+/// Policy of a page that stands alone: the one style sheet and the one script in it, pictures inside the page itself, and nothing else.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:; base-uri 'none'; form-action 'none'",
-        base64(Sha256::digest(CSS.as_bytes())),
-        base64(Sha256::digest(JS.as_bytes()))
+    policy(
+        &format!("'sha256-{}'", base64(Sha256::digest(CSS.as_bytes()))),
+        &format!("'sha256-{}'", base64(Sha256::digest(JS.as_bytes()))),
     )
 });
+
+/// Policy of a page of a site: style sheets and scripts that lie beside it as files, and nothing in the page itself. `'self'` names no file
+/// where a page is opened from disk, and `file:` names none where a server sent it. A hash cannot take their place: browsers compare it with
+/// the bytes of a file only where a server sent them.
+static SHARED_POLICY: LazyLock<String> = LazyLock::new(|| policy("'self' file:", "'self' file:"));
+
+fn policy(styles: &str, scripts: &str) -> String {
+    format!(
+        "default-src 'none'; style-src {styles}; script-src {scripts}; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+}
+
+/// Paths of the style sheet and of the script below the site. Each name holds the head of its hash, so a page that a browser or a proxy kept
+/// never meets those of another version.
+static SHARED: LazyLock<[String; 2]> = LazyLock::new(|| {
+    let path = |text: &str, ending: &str| format!("assets/site-{}.{ending}", &hash(text.as_bytes())[..12]);
+    [path(&CSS, "css"), path(&JS, "js")]
+});
+
+/// The style sheet and the script as files of the site.
+pub(super) fn files() -> [Page; 2] {
+    let [css, js] = &*SHARED;
+    [Page::new(css.clone(), CSS.as_bytes()), Page::new(js.clone(), JS.as_bytes())]
+}
 
 /// Head and surroundings of one page.
 #[derive(Debug, Clone)]
@@ -59,11 +83,15 @@ pub(super) struct Shell {
     pub dataset: Option<String>,
     /// Its version and its archives.
     pub stamp: Stamp,
-    /// The policy as one line.
+    /// The policy of a page of the site, as one line.
+    pub shared_policy: &'static str,
+    /// Paths of style sheet and script below the site.
+    pub shared: &'static [String; 2],
+    /// The policy of a page that stands alone.
     pub policy: &'static str,
-    /// The style sheet.
+    /// The style sheet, for a page that stands alone.
     pub css: &'static str,
-    /// The script.
+    /// The script, for a page that stands alone.
     pub js: &'static str,
 }
 
@@ -110,6 +138,8 @@ impl Shell {
             canonical: site.address(path),
             dataset: None,
             stamp: Stamp::new(path, site),
+            shared_policy: SHARED_POLICY.as_str(),
+            shared: &SHARED,
             policy: POLICY.as_str(),
             css: CSS.as_str(),
             js: JS.as_str(),
