@@ -91,18 +91,13 @@ fn rich() -> (Analysis, Extras) {
 }
 
 #[test]
-fn every_pair_and_every_cell_has_a_page_with_its_rows_beside_it() {
+fn every_pair_and_every_cell_has_a_page() {
     let analysis = sample_analysis::analysis();
     let pages = page::render(&analysis, &sample_analysis::extras()).unwrap();
     for campaign in ["phase1", "second"] {
         for model in ["deepseek", "gpt120b", "qwen72b"] {
             let html = text(&pages, &format!("c/{campaign}/{model}/x-128-in-128-out/index.html"));
             assert!(html.contains(&format!("<h1>Why that verdict? {model} · 128 in, 128 out</h1>")));
-            let rows = text(&pages, &format!("c/{campaign}/{model}/x-128-in-128-out/index.json"));
-            let rows: serde_json::Value = serde_json::from_str(&rows).unwrap();
-            assert_eq!(rows["comparisons"].as_array().unwrap().len(), 3);
-            assert_eq!(rows["groups"].as_array().unwrap().len(), 6);
-            assert!(rows["runs"].as_array().unwrap().iter().all(|run| run["model"] == model));
         }
         let html = text(&pages, &format!("c/{campaign}/native--container/index.html"));
         assert!(html.contains("<h1>container against native</h1>") && html.contains("9 comparisons"));

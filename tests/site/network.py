@@ -3,7 +3,8 @@
 
 usage: network.py SITE... [--all]
 
-A page asks for itself, the style sheet and the script of its site, and nothing else, and the console says nothing. --all looks at every page instead of two of each kind.
+A page asks for itself, the style sheet and the script of its site, and nothing else, and the console says nothing. --all looks at every page
+instead of two of each kind.
 Exits 1 otherwise.
 """
 

@@ -5,7 +5,7 @@
 
 use askama::Template;
 
-use super::draft::{AcrossRows, Draft, DrawnPage, PageKind, Rows, template_fault};
+use super::draft::{Draft, DrawnPage, PageKind, template_fault};
 use super::figure::FigureView;
 use super::index::Site;
 use super::labels::{self, Badge, metric};
@@ -70,9 +70,7 @@ impl PageKind for AgreementPage {
             return Vec::new();
         }
         vec![Draft::new("agreement/index.html", |site| {
-            let agreements = site.analysis.across.agreements.iter().collect();
-            let across = AcrossRows { agreements, ..AcrossRows::default() };
-            Ok(DrawnPage::new(page(site).map_err(template_fault)?, Rows { across, ..Rows::default() }))
+            Ok(DrawnPage::new(page(site).map_err(template_fault)?))
         })]
     }
 }

@@ -8,7 +8,7 @@ use super::across::{self, About};
 use super::campaign::{self, GroupView, OrderView};
 use super::cell_figures;
 use super::comparison::{Account, RowView, in_short};
-use super::draft::{Draft, DrawnPage, PageKind, Rows, template_fault};
+use super::draft::{Draft, DrawnPage, PageKind, template_fault};
 use super::figure::{self, FigureView};
 use super::index::Site;
 use super::labels::{self, Badge};
@@ -93,13 +93,7 @@ impl PageKind for CellPage {
             let (model, workload, own) = (model.to_owned(), workload.to_owned(), path.to_owned());
             drafts.push(Draft::new(path, move |site| {
                 let of = CellOf::new(site, report, &model, &workload);
-                let rows = Rows {
-                    runs: of.runs.clone(),
-                    groups: of.groups.clone(),
-                    comparisons: of.comparisons.iter().map(|(_, c)| *c).collect(),
-                    ..Rows::default()
-                };
-                Ok(DrawnPage::new(page(site, &own, &of).map_err(template_fault)?, rows))
+                Ok(DrawnPage::new(page(site, &own, &of).map_err(template_fault)?))
             }));
         }
         drafts

@@ -58,7 +58,7 @@ impl PageKind for ChartsPage {
             let kinds = shown.map(|chart| view(*chart)).collect::<Result<_, _>>()?;
             let shell = Shell::new("charts/index.html", "How to read the charts – sparkbench", "method", site)
                 .described("Every kind of chart on these pages: what it shows, and what to look for.");
-            Ok(DrawnPage::words(Page { shell, kinds }.render().map_err(template_fault)?))
+            Ok(DrawnPage::new(Page { shell, kinds }.render().map_err(template_fault)?))
         })]
     }
 }

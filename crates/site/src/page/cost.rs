@@ -7,7 +7,7 @@
 use askama::Template;
 
 use super::across::several;
-use super::draft::{Draft, DrawnPage, PageKind, Rows, template_fault};
+use super::draft::{Draft, DrawnPage, PageKind, template_fault};
 use super::index::Site;
 use super::link::Link;
 use super::number::{self, ABSENT, plain};
@@ -115,15 +115,7 @@ pub(super) struct CostPage;
 impl PageKind for CostPage {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
         vec![Draft::new("cost/index.html", |site| {
-            let analysis = site.analysis;
-            let rows = Rows {
-                physics: analysis.physics.iter().collect(),
-                costs: analysis.costs.iter().collect(),
-                best_batches: analysis.best_batches.iter().collect(),
-                machines: analysis.machines.iter().collect(),
-                ..Rows::default()
-            };
-            Ok(DrawnPage::new(page(site).map_err(template_fault)?, rows))
+            Ok(DrawnPage::new(page(site).map_err(template_fault)?))
         })]
     }
 }

@@ -45,7 +45,7 @@ pub(super) struct DataPage;
 
 impl PageKind for DataPage {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
-        vec![Draft::new("data/index.html", |site| Ok(DrawnPage::words(page(site).map_err(template_fault)?)))]
+        vec![Draft::new("data/index.html", |site| Ok(DrawnPage::new(page(site).map_err(template_fault)?)))]
     }
 }
 

@@ -9,7 +9,7 @@ use askama::Template;
 
 use super::across::{self, Cells, Ways};
 use super::comparison::in_short;
-use super::draft::{AcrossRows, Draft, DrawnPage, PageKind, Rows, template_fault};
+use super::draft::{Draft, DrawnPage, PageKind, template_fault};
 use super::figure::FigureView;
 use super::index::Site;
 use super::labels::{self, Badge};
@@ -23,7 +23,7 @@ use sparkbench_verdict::report::across::{EngineRow, EngineTable, Place};
 
 const ROOT: &str = "../";
 
-/// Tables that the page shows. The others are in `index.json`.
+/// Tables that the page shows. The others are in `analysis.json`.
 const MOST_TABLES: usize = 40;
 
 /// Metric of the chart and of the first verdict.
@@ -68,8 +68,7 @@ impl PageKind for EnginesPage {
             return Vec::new();
         }
         vec![Draft::new("engines/index.html", |site| {
-            let across = AcrossRows { engines: site.analysis.across.engines.iter().collect(), ..AcrossRows::default() };
-            Ok(DrawnPage::new(page(site).map_err(template_fault)?, Rows { across, ..Rows::default() }))
+            Ok(DrawnPage::new(page(site).map_err(template_fault)?))
         })]
     }
 }

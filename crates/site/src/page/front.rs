@@ -12,7 +12,7 @@ use super::altered::{self, AlteredFiles};
 use super::badge;
 use super::campaign::cell;
 use super::comparison::RowView;
-use super::draft::{AcrossRows, Draft, DrawnPage, PageKind, Rows, template_fault};
+use super::draft::{Draft, DrawnPage, PageKind, template_fault};
 use super::figure::{self, FigureView};
 use super::index::Site;
 use super::labels::{self, ALL_LOADS, counted};
@@ -124,14 +124,7 @@ pub(super) struct FrontPage;
 impl PageKind for FrontPage {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
         vec![Draft::new("index.html", |site| {
-            let campaigns = site.campaigns();
-            let comparisons = site.analysis.comparisons.iter().filter(|c| c.primary).collect();
-            let alone: Vec<&CampaignReport> = campaigns.iter().filter(|c| !c.measured.is_empty()).copied().collect();
-            let sweeps = site.analysis.across.sweeps.iter().filter(|s| alone.iter().any(|c| alone::is_of(s, c)));
-            let agreements = campaigns.iter().flat_map(|c| agreement::tables_of(site, c)).collect();
-            let across = AcrossRows { sweeps: sweeps.collect(), agreements, ..AcrossRows::default() };
-            let rows = Rows { campaigns, comparisons, across, ..Rows::default() };
-            Ok(DrawnPage::new(page(site).map_err(template_fault)?, rows))
+            Ok(DrawnPage::new(page(site).map_err(template_fault)?))
         })]
     }
 }

@@ -34,7 +34,7 @@ pub(super) struct GlossaryPage;
 
 impl PageKind for GlossaryPage {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
-        vec![Draft::new("glossary/index.html", |site| Ok(DrawnPage::words(page(site).map_err(template_fault)?)))]
+        vec![Draft::new("glossary/index.html", |site| Ok(DrawnPage::new(page(site).map_err(template_fault)?)))]
     }
 }
 

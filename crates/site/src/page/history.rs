@@ -6,7 +6,7 @@
 use askama::Template;
 
 use super::comparison::{RowView, in_short};
-use super::draft::{Draft, DrawnPage, PageKind, Rows, template_fault};
+use super::draft::{Draft, DrawnPage, PageKind, template_fault};
 use super::figure::{self, FigureView};
 use super::index::Site;
 use super::labels::{self, Badge};
@@ -132,12 +132,7 @@ impl PageKind for HistoryPage {
             return Vec::new();
         }
         vec![Draft::new(PATH, |site| {
-            let rows = Rows {
-                history: site.analysis.history.iter().collect(),
-                replications: site.analysis.replications.iter().collect(),
-                ..Rows::default()
-            };
-            let mut drawn = DrawnPage::new(page(site).map_err(template_fault)?, rows);
+            let mut drawn = DrawnPage::new(page(site).map_err(template_fault)?);
             drawn.files.push(feed::atom(site, "History of these measurements", PATH, FEED, news(site)));
             Ok(drawn)
         })]

@@ -69,7 +69,7 @@ impl PageKind for LogPage {
         let mut drafts = Vec::new();
         for (file, shown) in site.places.files().iter().enumerate() {
             for (part, (path, _)) in shown.parts.iter().enumerate() {
-                let draw = move |site: &Site<'a>| Ok(DrawnPage::words(page(site, file, part).map_err(template_fault)?));
+                let draw = move |site: &Site<'a>| Ok(DrawnPage::new(page(site, file, part).map_err(template_fault)?));
                 drafts.push(Draft::new(path.clone(), draw).keyed(move |site, marker| shows(site, file, part, marker)));
             }
         }

@@ -6,7 +6,7 @@
 use askama::Template;
 
 use super::across::{self, Cells, NOT_NAMED, Ways};
-use super::draft::{AcrossRows, Draft, DrawnPage, PageKind, Rows};
+use super::draft::{Draft, DrawnPage, PageKind};
 use super::index::Site;
 use super::labels::counted;
 use super::shell::Shell;
@@ -24,14 +24,13 @@ pub(super) struct MachinePage;
 impl PageKind for MachinePage {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         subject::drafts("p", &site.analysis.across.machine_summaries, list, |site, summary, path| {
-            let of = MachineOf::new(site, summary);
-            Ok(DrawnPage::new(of.page(site, path)?, of.rows()))
+            Ok(DrawnPage::new(MachineOf::new(site, summary).page(site, path)?))
         })
     }
 }
 
 /// The page at `p/index.html`.
-fn list<'a>(site: &Site<'a>) -> Result<DrawnPage<'a>, askama::Error> {
+fn list(site: &Site<'_>) -> Result<DrawnPage, askama::Error> {
     let root = "../";
     let ways = Ways::of(site);
     let cells = Cells::of(site, |_| true);
@@ -61,8 +60,7 @@ fn list<'a>(site: &Site<'a>) -> Result<DrawnPage<'a>, askama::Error> {
         sheet: TableSection::new("all", "", "Machines", columns, rows),
     }
     .render()?;
-    let across = AcrossRows { machine_summaries: summaries.iter().collect(), ..AcrossRows::default() };
-    Ok(DrawnPage::new(html, Rows { across, ..Rows::default() }))
+    Ok(DrawnPage::new(html))
 }
 
 /// Parts of a page.
@@ -100,17 +98,6 @@ impl<'a> MachineOf<'a> {
             cells: Cells::of(site, |key| own.contains(&key)),
             places,
         }
-    }
-
-    fn rows(&self) -> Rows<'a> {
-        let across = AcrossRows {
-            places: self.places.clone(),
-            machine_summaries: vec![self.summary],
-            grids: self.grids.clone(),
-            rooflines: self.rooflines.clone(),
-            ..AcrossRows::default()
-        };
-        Rows { groups: self.cells.all_groups(), physics: self.physics.clone(), across, ..Rows::default() }
     }
 
     /// Why there is no roofline: the first thing that is missing for each reason, counted.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use askama::Template as _;
 
-use super::draft::{self, Draft, template_fault};
+use super::draft::{Draft, template_fault};
 use super::figure::FigureView;
 use super::file::{HashedPage, Page};
 use super::index::Site;
@@ -110,7 +110,6 @@ pub(super) fn draw<'a>(site: &Site<'a>, draft: &Draft<'a>) -> Result<Vec<Arc<Has
     };
     let mut pages = vec![Page::new(draft.path.clone(), settle::page(html))];
     pages.extend(figures);
-    pages.extend(draft::beside(&draft.path, &drawn.rows).transpose()?);
     pages.extend(drawn.files);
     Ok(pages.into_iter().map(HashedPage::new).collect())
 }

@@ -65,7 +65,7 @@ pub(super) struct MethodPage;
 
 impl PageKind for MethodPage {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
-        vec![Draft::new("method/index.html", |site| Ok(DrawnPage::words(page(site)?)))]
+        vec![Draft::new("method/index.html", |site| Ok(DrawnPage::new(page(site)?)))]
     }
 }
 

@@ -126,7 +126,7 @@ impl PageKind for MissingRunsPage {
                 let path = path(&run.id);
                 if may_have_page(site, run) && drafts.iter().all(|draft| !draft.path.eq_ignore_ascii_case(&path)) {
                     drafts.push(Draft::new(path, move |site| {
-                        Ok(DrawnPage::words(page(site, &course.campaign, run).map_err(template_fault)?))
+                        Ok(DrawnPage::new(page(site, &course.campaign, run).map_err(template_fault)?))
                     }));
                 }
             }

@@ -6,7 +6,7 @@
 use askama::Template;
 
 use super::across::{self, Cells, Ways};
-use super::draft::{AcrossRows, Draft, DrawnPage, PageKind, Rows};
+use super::draft::{Draft, DrawnPage, PageKind};
 use super::index::Site;
 use super::labels::counted;
 use super::shell::Shell;
@@ -14,7 +14,7 @@ use super::subject::{self, ChartSection, List, ROOT, SubjectPage};
 use super::table::{Cell, TableSection, few, words};
 use sparkbench_verdict::report::across::{Frontier, MemoryStack, Place, Summary, Sweep};
 
-/// Charts of one part that are drawn in full. The numbers of all are in `index.json`.
+/// Charts of one part that are drawn in full. The numbers of all are in `analysis.json`.
 const MOST_FIGURES: usize = 8;
 
 /// One page for each model, and the list of all.
@@ -23,14 +23,13 @@ pub(super) struct ModelPage;
 impl PageKind for ModelPage {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         subject::drafts("m", &site.analysis.across.model_summaries, list, |site, summary, path| {
-            let of = ModelOf::new(site, summary);
-            Ok(DrawnPage::new(of.page(site, path)?, of.rows()))
+            Ok(DrawnPage::new(ModelOf::new(site, summary).page(site, path)?))
         })
     }
 }
 
 /// The page at `m/index.html`.
-fn list<'a>(site: &Site<'a>) -> Result<DrawnPage<'a>, askama::Error> {
+fn list(site: &Site<'_>) -> Result<DrawnPage, askama::Error> {
     let root = "../";
     let summaries = &site.analysis.across.model_summaries;
     let ways = Ways::of(site);
@@ -68,8 +67,7 @@ fn list<'a>(site: &Site<'a>) -> Result<DrawnPage<'a>, askama::Error> {
         sheet: TableSection::new("all", "", "Models", columns, rows),
     }
     .render()?;
-    let across = AcrossRows { model_summaries: summaries.iter().collect(), ..AcrossRows::default() };
-    Ok(DrawnPage::new(html, Rows { across, ..Rows::default() }))
+    Ok(DrawnPage::new(html))
 }
 
 /// Parts of a page.
@@ -94,18 +92,6 @@ impl<'a> ModelOf<'a> {
             stacks: across.memory_stacks.iter().filter(|s| s.model == name).collect(),
             cells: Cells::of(site, |(_, model, ..)| model == name),
         }
-    }
-
-    fn rows(&self) -> Rows<'a> {
-        let across = AcrossRows {
-            places: self.places.clone(),
-            model_summaries: vec![self.summary],
-            sweeps: self.sweeps.clone(),
-            frontiers: self.frontiers.clone(),
-            memory_stacks: self.stacks.clone(),
-            ..AcrossRows::default()
-        };
-        Rows { groups: self.cells.all_groups(), across, ..Rows::default() }
     }
 
     fn page(&self, site: &Site<'a>, path: &str) -> Result<String, askama::Error> {

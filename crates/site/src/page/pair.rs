@@ -6,7 +6,7 @@ use askama::Template;
 
 use super::campaign::{cell, rank};
 use super::comparison::{Account, RowView, in_short};
-use super::draft::{Draft, DrawnPage, PageKind, Rows, template_fault};
+use super::draft::{Draft, DrawnPage, PageKind, template_fault};
 use super::figure::{self, FigureView};
 use super::index::Site;
 use super::labels::{self, Badge};
@@ -101,13 +101,8 @@ impl PageKind for PairPage {
             let own = path.to_owned();
             drafts.push(Draft::new(path, move |site| {
                 let members = of_pair(site, report, &baseline, &candidate);
-                let rows = Rows {
-                    comparisons: members.iter().map(|(_, c)| *c).collect(),
-                    campaigns: vec![report],
-                    ..Rows::default()
-                };
                 let html = page(site, report, &own, (&baseline, &candidate), &members).map_err(template_fault)?;
-                Ok(DrawnPage::new(html, rows))
+                Ok(DrawnPage::new(html))
             }));
         }
         drafts

@@ -4,7 +4,7 @@ use askama::Template;
 
 use super::altered::{self, AlteredFiles};
 use super::course::{self, GateRow, Tail};
-use super::draft::{Draft, DrawnPage, PageKind, Rows, template_fault};
+use super::draft::{Draft, DrawnPage, PageKind, template_fault};
 use super::figure::{self, FigureView};
 use super::front::{self, Fact, TrapStrip};
 use super::index::Site;
@@ -116,7 +116,7 @@ impl PageKind for RunPage {
                 drafts.push(
                     Draft::new(format!("r/{}/index.html", run.id), move |site| {
                         let html = page(site, run, before, after).map_err(template_fault)?;
-                        Ok(DrawnPage::new(html, Rows { runs: vec![run], ..Rows::default() }))
+                        Ok(DrawnPage::new(html))
                     })
                     .keyed(move |site, marker| shows(site, run, before, after, marker)),
                 );

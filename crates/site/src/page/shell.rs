@@ -73,8 +73,6 @@ pub(super) struct Shell {
     pub nav: Vec<&'static Way>,
     /// Whether the site has a glossary.
     pub glossary: bool,
-    /// Whether `index.json` is beside the page.
-    pub beside: bool,
     /// Name and version of the program.
     pub tool: String,
     /// The absolute address of the page, where the site has one.
@@ -132,7 +130,6 @@ impl Shell {
             root: stamp::root(path),
             section,
             glossary: site.has("glossary/index.html"),
-            beside: path.ends_with("index.html"),
             nav: NAV.iter().filter(|way| site.has(way.path)).collect(),
             tool: format!("{} {}", tool.name, tool.version),
             canonical: site.address(path),

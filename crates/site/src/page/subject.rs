@@ -102,10 +102,10 @@ pub(super) fn charts<T>(
 }
 
 /// Draws the list of all, which is one folder below the site.
-type DrawList<'a> = fn(&Site<'a>) -> Result<DrawnPage<'a>, askama::Error>;
+type DrawList<'a> = fn(&Site<'a>) -> Result<DrawnPage, askama::Error>;
 
 /// Draws the page of one at its path.
-type DrawOne<'a> = fn(&Site<'a>, &'a Summary, &str) -> Result<DrawnPage<'a>, askama::Error>;
+type DrawOne<'a> = fn(&Site<'a>, &'a Summary, &str) -> Result<DrawnPage, askama::Error>;
 
 /// The list of all and a page each, below `folder`. Nothing where there is none.
 pub(super) fn drafts<'a>(

@@ -19,7 +19,7 @@ pub(super) fn few(names: &[String]) -> String {
     }
 }
 
-/// Rows that a table shows. The others are in `index.json` beside the page.
+/// Rows that a table shows. The others are in `analysis.json`.
 const MOST_ROWS: usize = 400;
 
 /// A table with its heading.

@@ -61,7 +61,7 @@ impl PageKind for TelemetryPage {
         let campaigns = site.analysis.campaigns.iter().filter(|campaign| !courses(site, campaign).is_empty());
         let draft = |campaign: &'a CampaignReport| {
             Draft::new(path(&campaign.name), move |site| {
-                Ok(DrawnPage::words(page(site, campaign).map_err(template_fault)?))
+                Ok(DrawnPage::new(page(site, campaign).map_err(template_fault)?))
             })
         };
         campaigns.map(draft).collect()

@@ -4,7 +4,7 @@ use askama::Template;
 
 use super::TrapAbout;
 use super::docs;
-use super::draft::{Draft, DrawnPage, PageKind, Rows, template_fault};
+use super::draft::{Draft, DrawnPage, PageKind, template_fault};
 use super::index::{Site, overall};
 use super::labels::{self, Badge, counted};
 use super::link::{Link, run_href};
@@ -16,7 +16,7 @@ use sparkbench_verdict::report::{Evidence, Subject, TrapReport, TrapStatus};
 /// Pieces of evidence of a finding on the page of all traps. The trap's own page has more.
 const FEW_EVIDENCE: usize = 8;
 
-/// Pieces of evidence of a finding on the trap's own page. The others are in the file beside it.
+/// Pieces of evidence of a finding on the trap's own page. The others are in `analysis.json`.
 const MOST_EVIDENCE: usize = 100;
 
 /// Place of a view, and how much it shows.
@@ -132,13 +132,11 @@ pub(super) struct TrapsPage;
 impl PageKind for TrapsPage {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         let all = Draft::new("traps/index.html", |site| {
-            let rows = Rows { traps: site.analysis.traps.iter().collect(), ..Rows::default() };
-            Ok(DrawnPage::new(page(site).map_err(template_fault)?, rows))
+            Ok(DrawnPage::new(page(site).map_err(template_fault)?))
         });
         let own = known(site).into_iter().map(|trap| {
             Draft::new(own_path(trap.id), move |site| {
-                let traps = site.analysis.traps.iter().filter(|report| report.id == trap.id).collect();
-                Ok(DrawnPage::new(own(site, &trap).map_err(template_fault)?, Rows { traps, ..Rows::default() }))
+                Ok(DrawnPage::new(own(site, &trap).map_err(template_fault)?))
             })
         });
         std::iter::once(all).chain(own).collect()

@@ -56,36 +56,6 @@ pub struct RunReport {
     pub files: Vec<Source>,
 }
 
-impl RunReport {
-    /// The same without the figures that are no metric, of which some tools write a thousand a run.
-    pub fn without_extras(&self) -> Self {
-        Self {
-            id: self.id.clone(),
-            campaign: self.campaign.clone(),
-            environment: self.environment.clone(),
-            model: self.model.clone(),
-            workload: self.workload.clone(),
-            repeat: self.repeat,
-            block: self.block,
-            launch: self.launch,
-            together: self.together.clone(),
-            started_utc: self.started_utc,
-            ended_utc: self.ended_utc,
-            status: self.status.clone(),
-            metrics: self.metrics.clone(),
-            origins: self.origins.clone(),
-            requests: self.requests.clone(),
-            flags: self.flags.clone(),
-            extras: Vec::new(),
-            setup: self.setup.clone(),
-            settings: self.settings.clone(),
-            cell: self.cell.clone(),
-            source: self.source.clone(),
-            files: self.files.clone(),
-        }
-    }
-}
-
 /// [`Status`] as the contract spells it: `done`, `failed`, `unrecorded`, with the reason kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusText(pub Status);

@@ -23,7 +23,7 @@ use super::agreement;
 use super::alone::Alone;
 use super::badge::{self, Embed};
 use super::comparison::{self, RowView};
-use super::draft::{AcrossRows, Draft, DrawnPage, PageKind, Rows, template_fault};
+use super::draft::{Draft, DrawnPage, PageKind, template_fault};
 use super::figure::{self, FigureView};
 use super::front::{self, CampaignAnswer, Fact, HypothesisView, SentenceView, TrapStrip};
 use super::index::Site;
@@ -196,18 +196,9 @@ impl PageKind for CampaignPage {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
         let draft = |campaign: &'a CampaignReport| {
             Draft::new(format!("c/{}/index.html", campaign.name), move |site| {
-                let rows = Rows {
-                    campaigns: vec![campaign],
-                    runs: site.runs(&campaign.name),
-                    groups: site.groups(&campaign.name),
-                    comparisons: site.comparisons(&campaign.name).into_iter().map(|(_, c)| c).collect(),
-                    traps: site.traps(&campaign.name),
-                    across: AcrossRows { agreements: agreement::tables_of(site, campaign), ..AcrossRows::default() },
-                    ..Rows::default()
-                };
-                let drawn = DrawnPage::new(page(site, campaign).map_err(template_fault)?, rows);
+                let html = page(site, campaign).map_err(template_fault)?;
                 let files = badge::file(site, campaign).into_iter().chain(badge::card(site, campaign)?).collect();
-                Ok(DrawnPage { files, ..drawn })
+                Ok(DrawnPage { html, files })
             })
         };
         site.analysis.campaigns.iter().map(draft).collect()

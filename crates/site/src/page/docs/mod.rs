@@ -113,10 +113,10 @@ pub(super) struct DocsPage;
 impl PageKind for DocsPage {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
         let index =
-            Draft::new(HOME, |site| Ok(DrawnPage::words(index(site).map_err(template_fault)?))).keyed(Shell::shows);
+            Draft::new(HOME, |site| Ok(DrawnPage::new(index(site).map_err(template_fault)?))).keyed(Shell::shows);
         let pages = (0..MANUAL.len()).zip(MANUAL).map(|(at, chapter)| {
             Draft::new(path(chapter), move |site| {
-                Ok(DrawnPage::words(page(site, at, chapter).map_err(template_fault)?))
+                Ok(DrawnPage::new(page(site, at, chapter).map_err(template_fault)?))
             })
             .keyed(Shell::shows)
         });

@@ -21,7 +21,7 @@ pub(crate) struct LostPage;
 
 impl PageKind for LostPage {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
-        vec![Draft::new("404.html", |site| Ok(DrawnPage::words(page(site).map_err(template_fault)?)))]
+        vec![Draft::new("404.html", |site| Ok(DrawnPage::new(page(site).map_err(template_fault)?)))]
     }
 }
 

@@ -53,7 +53,7 @@ pub(crate) struct VersionsPage;
 
 impl PageKind for VersionsPage {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
-        vec![Draft::new("changelog/index.html", |site| Ok(DrawnPage::words(page(site).map_err(template_fault)?)))]
+        vec![Draft::new("changelog/index.html", |site| Ok(DrawnPage::new(page(site).map_err(template_fault)?)))]
     }
 }
 
