@@ -54,7 +54,7 @@ pub(crate) struct Analyse {
     /// Publish names of users and hosts, addresses, serial numbers and secrets unchanged
     #[arg(long)]
     no_scrub: bool,
-    /// Leave out the pages of raw files. Figures then name their line without a link
+    /// Leave out the lines of raw files on the pages of runs
     #[arg(long)]
     no_logs: bool,
     /// Address that the site will have, such as `https://me.github.io/bench/`. It is used for canonical links, the sitemap, feeds and previews

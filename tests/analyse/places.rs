@@ -40,9 +40,10 @@ fn at<'h>(html: &'h str, id: &str) -> Option<&'h str> {
     Some(&rest[..rest.find("</tr>").unwrap_or(rest.len()).min(rest.find("</li>").unwrap_or(rest.len()))])
 }
 
-/// True where the link leads into a raw file: to a line of it that is there, or to its page.
+/// True where the link leads to a line of a raw file, or to the file, on the page of its run.
 fn is_line(files: &Files, (path, anchor): &(String, Option<String>)) -> bool {
-    path.contains("/log/") && anchor.as_ref().is_none_or(|anchor| at(page(files, path), anchor).is_some())
+    let of_file = anchor.as_deref().filter(|anchor| anchor.starts_with("file-"));
+    path.starts_with("r/") && of_file.is_some_and(|anchor| at(page(files, path), anchor).is_some())
 }
 
 #[test]
@@ -85,10 +86,12 @@ fn every_figure_of_every_run_leads_from_its_row_to_its_place_and_back() {
             if origin["line"].is_null() {
                 continue;
             }
-            let line = places.iter().find_map(|(path, anchor)| at(page(&files, path), anchor.as_deref()?));
+            let line = places.iter().filter(|place| is_line(&files, place));
+            let line = line.filter_map(|(path, anchor)| at(page(&files, path), anchor.as_deref()?));
+            let line = line.filter(|line| line.contains("<code>")).next();
             let line = line.unwrap_or_else(|| panic!("{from}: {metric} names a line and leads to none"));
             assert!(
-                line.contains(&format!("{}/index.html#{metric}\"", text(run, "id"))),
+                line.contains(&format!("href=\"#{metric}\"")),
                 "{from}: {metric} is not marked"
             );
             assert!(line.contains(text(origin, "rule")), "{from}: the rule of {metric} is not named");
@@ -99,13 +102,13 @@ fn every_figure_of_every_run_leads_from_its_row_to_its_place_and_back() {
 }
 
 #[test]
-fn without_the_pages_of_raw_files_places_are_words() {
+fn without_the_lines_of_raw_files_places_are_words() {
     let folder = Folder::new("no-logs");
     folder.put("in/runs.csv", "environment,model,output_throughput_tok_s\nnative,m,10\nnative,m,11\ncontainer,m,10\n");
     assert_eq!(analyse(&folder, &["--no-logs"]).code, Some(0));
     let files = files_below(&folder.path().join("site"));
-    assert!(files.keys().all(|path| !path.contains("/log/")));
     let run = files.keys().find(|path| path.starts_with("r/") && path.ends_with(".html")).expect("a run");
+    assert!(!page(&files, run).contains("class=\"log\""));
     assert!(page(&files, run).contains("line 4, field output_throughput_tok_s"));
 }
 
@@ -119,11 +122,14 @@ fn a_hostile_file_is_shown_as_text_and_its_page_stays_small() {
     folder.put("in/runs.csv", &table);
     assert_eq!(analyse(&folder, &[]).code, Some(0));
     let files = files_below(&folder.path().join("site"));
-    let (path, bytes) = files.iter().find(|(path, _)| path.contains("/log/")).expect("the page of the table");
-    let html = page(&files, path);
-    assert!(bytes.len() < 200_000, "{}", bytes.len());
-    assert!(!html.contains("<script>alert") && !html.contains('\u{1b}') && !html.contains('\u{202e}'));
-    assert!(html.contains("␛[31m") && html.contains("more are left out"));
+    let pages: Vec<&str> = files.keys().filter(|path| path.starts_with("r/")).map(|path| page(&files, path)).collect();
+    for html in &pages {
+        assert!(html.len() < 200_000, "{}", html.len());
+        assert!(!html.contains("<script>alert") && !html.contains('\u{1b}') && !html.contains('\u{202e}'));
+    }
+    for words in ["␛[31m", "more are left out", "⟨U+202E⟩"] {
+        assert!(pages.iter().any(|html| html.contains(words)), "{words}");
+    }
     let faults = crate::support::site_check::faults(&files);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

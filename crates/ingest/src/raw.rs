@@ -1,4 +1,4 @@
-//! A raw file as text to show: its head, its tail, and the surroundings of every line that a figure was read from.
+//! A raw file as text to show: the surroundings of every line that a figure was read from, and its end.
 //!
 //! In:  a stream of bytes, and the lines and JSON pointers that figures name.  Out: [`RawText`], of bounded size whatever the file.
 //! Not here: disk, markup, what the lines mean.
@@ -44,11 +44,11 @@ pub struct Named {
     pub pointers: BTreeSet<String>,
 }
 
-/// Reads a file for showing. `room` is how many bytes of text may be kept beside the lines that figures name.
+/// Reads a file for showing.
 ///
 /// `None` for a file that is no text.
-pub fn read(path: &str, run: &str, bytes: u64, input: impl BufRead, named: &Named, room: usize) -> Option<RawText> {
-    open(path, run, bytes, input, named, room, None)
+pub fn read(path: &str, run: &str, bytes: u64, input: impl BufRead, named: &Named) -> Option<RawText> {
+    open(path, run, bytes, input, named, None)
 }
 
 /// As [`read`], without the secrets of the file, and how often one was replaced in all of it.
@@ -60,10 +60,9 @@ pub fn read_masked(
     bytes: u64,
     input: impl BufRead,
     named: &Named,
-    room: usize,
 ) -> Option<(RawText, Tally)> {
     let mut tally = Tally::new();
-    let text = open(path, run, bytes, input, named, room, Some(&mut tally))?;
+    let text = open(path, run, bytes, input, named, Some(&mut tally))?;
     Some((text, tally))
 }
 
@@ -74,7 +73,6 @@ fn open(
     bytes: u64,
     mut input: impl BufRead,
     named: &Named,
-    room: usize,
     masked: Option<&mut Tally>,
 ) -> Option<RawText> {
     let mut text = RawText { file: path.to_owned(), run: run.to_owned(), bytes, ..RawText::default() };
@@ -86,7 +84,7 @@ fn open(
     text.packed = head.starts_with(GZIP);
     if !text.packed {
         let whole = io::Cursor::new(head.clone()).chain(input);
-        return rows(text, &head, bytes, whole, named, room, masked);
+        return rows(text, &head, bytes, whole, named, masked);
     }
     let mut unpacked =
         BufReader::with_capacity(HEAD_BYTES, flate2::bufread::MultiGzDecoder::new(io::Cursor::new(head).chain(input)));
@@ -96,7 +94,7 @@ fn open(
     }
     let whole = io::Cursor::new(inner.clone()).chain(unpacked);
     // The size of what is in it is not known before it was read.
-    rows(text, &inner, 0, whole, named, room, masked)
+    rows(text, &inner, 0, whole, named, masked)
 }
 
 fn rows(
@@ -105,13 +103,12 @@ fn rows(
     bytes: u64,
     input: impl BufRead,
     named: &Named,
-    room: usize,
     masked: Option<&mut Tally>,
 ) -> Option<RawText> {
     if head.iter().take(TEXT_BYTES).any(|byte| *byte == 0) {
         return None;
     }
-    let Some(tally) = masked else { return Some(excerpt(text, head, bytes, input, named, room)) };
+    let Some(tally) = masked else { return Some(excerpt(text, head, bytes, input, named)) };
     let mut source = UntilFailure { inner: input, failed: None };
     let mut clean = match WithoutSecrets::new(&mut source) {
         Ok(clean) => BufReader::with_capacity(HEAD_BYTES, clean),
@@ -120,7 +117,7 @@ fn rows(
             return Some(text);
         }
     };
-    let mut text = excerpt(text, head, bytes, &mut clean, named, room);
+    let mut text = excerpt(text, head, bytes, &mut clean, named);
     *tally = clean.into_inner().into_tally();
     text.stopped = text.stopped.or_else(|| source.failed.map(|cause| cause.to_string()));
     Some(text)
@@ -147,23 +144,23 @@ impl<R: Read> Read for UntilFailure<R> {
     }
 }
 
-fn excerpt(mut text: RawText, head: &[u8], bytes: u64, mut input: impl BufRead, named: &Named, room: usize) -> RawText {
+fn excerpt(mut text: RawText, head: &[u8], bytes: u64, mut input: impl BufRead, named: &Named) -> RawText {
     if !named.pointers.is_empty() && bytes <= TREE_LIMIT && opens_document(head) {
         let mut whole = Vec::new();
         match input.by_ref().take(TREE_LIMIT + 1).read_to_end(&mut whole) {
             Ok(_) if whole.len() as u64 <= TREE_LIMIT => {
-                document(&mut text, &whole, named, room);
+                document(&mut text, &whole, named);
                 return text;
             }
-            Ok(_) => lines(&mut text, io::Cursor::new(whole).chain(input), &named.lines, room),
+            Ok(_) => lines(&mut text, io::Cursor::new(whole).chain(input), &named.lines),
             Err(cause) => {
-                document(&mut text, &whole, named, room);
+                document(&mut text, &whole, named);
                 text.stopped = Some(cause.to_string());
             }
         }
         return text;
     }
-    lines(&mut text, input, &named.lines, room);
+    lines(&mut text, input, &named.lines);
     text
 }
 
@@ -173,10 +170,10 @@ fn opens_document(head: &[u8]) -> bool {
     matches!(start.first(), Some(b'{' | b'['))
 }
 
-fn document(text: &mut RawText, whole: &[u8], named: &Named, room: usize) {
+fn document(text: &mut RawText, whole: &[u8], named: &Named) {
     let content = str::from_utf8(whole).map_or_else(|_| String::from_utf8_lossy(whole), Cow::Borrowed);
     let Ok(tree) = super::json::parse(&content) else {
-        return lines(text, whole, &named.lines, room);
+        return lines(text, whole, &named.lines);
     };
     let places: BTreeMap<String, u64> =
         named.pointers.iter().filter_map(|pointer| Some((pointer.clone(), values::line(&tree, pointer)?))).collect();
@@ -185,7 +182,7 @@ fn document(text: &mut RawText, whole: &[u8], named: &Named, room: usize) {
     let long = lengths.any(|(length, number)| length > LONG_LINE && distinct.contains(&number));
     if !long && !values::has_texts(&tree) {
         let wanted = named.lines.iter().copied().chain(distinct).collect();
-        lines(text, whole, &wanted, room);
+        lines(text, whole, &wanted);
         text.pointers = places;
         return;
     }
@@ -193,15 +190,15 @@ fn document(text: &mut RawText, whole: &[u8], named: &Named, room: usize) {
     text.shape = Shape::Values;
     text.pointers = values::places(&written, &named.pointers);
     let wanted: BTreeSet<u64> = text.pointers.values().copied().collect();
-    let mut keep = Keep::new(&wanted, room);
+    let mut keep = Keep::new(&wanted);
     for row in written {
         keep.take(row);
     }
     (text.total, text.rows) = keep.finish();
 }
 
-fn lines(text: &mut RawText, input: impl BufRead, wanted: &BTreeSet<u64>, room: usize) {
-    let mut keep = Keep::new(wanted, room);
+fn lines(text: &mut RawText, input: impl BufRead, wanted: &BTreeSet<u64>) {
+    let mut keep = Keep::new(wanted);
     let mut reader = Lines::new(input, LINE_BYTES);
     loop {
         match reader.next_line() {

@@ -16,15 +16,6 @@ use sparkbench_ingest::raw::{self, Named};
 use sparkbench_model::{RawText, Status};
 use sparkbench_verdict::report::{Input, RunReport};
 
-/// Text that all files together may keep beside the lines that figures name: it stands in memory and on the pages.
-const ROOM: usize = 48 << 20;
-
-/// Most and least of it for one file.
-const ROOM_OF_ONE: (usize, usize) = (192 << 10, 6 << 10);
-
-/// Files above which only those are shown that figures name, and the logs of runs that failed.
-const MANY: usize = 2_000;
-
 /// Endings of logs that a run leaves beside the files it was put together from.
 const LOGS: &[&str] = &[".log", ".out", ".err", ".log.gz"];
 
@@ -35,18 +26,14 @@ struct LogRequest {
     /// Path on disk, where that is not the published one.
     disk: Option<String>,
     named: Named,
-    /// Some figure names it.
-    cited: bool,
-    /// A run that failed left it.
-    of_failed: bool,
 }
 
-/// Reads every raw file of the runs, each once. Files that are no text are left out.
+/// Reads every raw file that figures were read from, and the logs of runs that failed, each once. Files that are no text are left out.
 ///
 /// Where names and secrets were replaced in what the runs say, they are replaced in these texts too.
 pub(super) fn read(found: &Discovery, runs: &[RunReport], scrubbed: Option<&Scrubbed>) -> Vec<Arc<RawText>> {
-    let (wishes, room) = wishes(found, runs, scrubbed);
-    let text = |(path, wish): (String, LogRequest)| fresh(found, &path, &wish, room, scrubbed).0;
+    let wishes = wishes(found, runs, scrubbed);
+    let text = |(path, wish): (String, LogRequest)| fresh(found, &path, &wish, scrubbed).0;
     wishes.into_par_iter().filter_map(text).collect()
 }
 
@@ -58,8 +45,8 @@ pub(super) struct LogMemory(BTreeMap<String, (Reason, Option<Arc<RawText>>, Tall
 /// file has changed.
 type Looked = (Option<(String, Reason)>, Option<Arc<RawText>>, Tally);
 
-/// Hash of the file, run, what figures name in it, room, and what is a name, which depends on all runs.
-type Reason = (String, String, Named, usize, String);
+/// Hash of the file, run, what figures name in it, and what is a name, which depends on all runs.
+type Reason = (String, String, Named, String);
 
 impl LogMemory {
     /// As [`read`], and reads only what is new. `inputs` tell the hashes of the files.
@@ -72,20 +59,20 @@ impl LogMemory {
     ) -> Vec<Arc<RawText>> {
         let hashes: BTreeMap<&str, &str> =
             inputs.iter().filter_map(|input| Some((input.path.as_str(), input.sha256.as_deref()?))).collect();
-        let (wishes, room) = wishes(found, runs, scrubbed);
+        let wishes = wishes(found, runs, scrubbed);
         let names = scrubbed.map_or_else(String::new, |scrubbed| scrubbed.scrub.mark());
         let read = |(path, wish): (String, LogRequest)| -> Looked {
             let Some(hash) = hashes.get(path.as_str()) else {
-                let (text, tally) = fresh(found, &path, &wish, room, scrubbed);
+                let (text, tally) = fresh(found, &path, &wish, scrubbed);
                 return (None, text, tally);
             };
-            let reason = ((*hash).to_owned(), wish.run.clone(), wish.named.clone(), room, names.clone());
+            let reason = ((*hash).to_owned(), wish.run.clone(), wish.named.clone(), names.clone());
             let (text, tally) = match self.0.get(&path) {
                 Some((before, text, tally)) if *before == reason => {
                     scrubbed.into_iter().for_each(|scrubbed| scrubbed.scrub.note(privacy::LOGS, tally.clone()));
                     (text.clone(), tally.clone())
                 }
-                _ => fresh(found, &path, &wish, room, scrubbed),
+                _ => fresh(found, &path, &wish, scrubbed),
             };
             (Some((path, reason)), text, tally)
         };
@@ -103,10 +90,9 @@ fn fresh(
     found: &Discovery,
     path: &str,
     wish: &LogRequest,
-    room: usize,
     scrubbed: Option<&Scrubbed>,
 ) -> (Option<Arc<RawText>>, Tally) {
-    let Some((mut text, mut tally)) = one(found, path, wish, room, scrubbed.is_some()) else {
+    let Some((mut text, mut tally)) = one(found, path, wish, scrubbed.is_some()) else {
         return (None, Tally::new());
     };
     if let Some(scrubbed) = scrubbed {
@@ -118,34 +104,26 @@ fn fresh(
 }
 
 /// The text of a file, and how often a secret was replaced in it, if they are to be.
-fn one(found: &Discovery, path: &str, wish: &LogRequest, room: usize, masks: bool) -> Option<(RawText, Tally)> {
+fn one(found: &Discovery, path: &str, wish: &LogRequest, masks: bool) -> Option<(RawText, Tally)> {
     let file = found.get(wish.disk.as_deref().unwrap_or(path)).filter(|file| file.bytes > 0)?;
     let input = BufReader::with_capacity(HEAD_BYTES, file.open().ok()?);
     if masks {
-        raw::read_masked(path, &wish.run, file.bytes, input, &wish.named, room)
+        raw::read_masked(path, &wish.run, file.bytes, input, &wish.named)
     } else {
-        Some((raw::read(path, &wish.run, file.bytes, input, &wish.named, room)?, Tally::new()))
+        Some((raw::read(path, &wish.run, file.bytes, input, &wish.named)?, Tally::new()))
     }
 }
 
-/// The files that will be shown, by published path, and the room of each.
-fn wishes(found: &Discovery, runs: &[RunReport], scrubbed: Option<&Scrubbed>) -> (Vec<(String, LogRequest)>, usize) {
+/// The files that will be shown, by published path.
+fn wishes(found: &Discovery, runs: &[RunReport], scrubbed: Option<&Scrubbed>) -> Vec<(String, LogRequest)> {
     let mut wishes: BTreeMap<String, LogRequest> = BTreeMap::new();
     for run in runs {
         wish(found, run, scrubbed, &mut wishes);
     }
-    if wishes.len() > MANY {
-        wishes.retain(|_, wish| wish.cited || wish.of_failed);
-    }
-    // In steps of two: where each file more took a little from all others, one run more would change every page.
-    let step = |room: usize| 1 << room.max(1).ilog2();
-    let room = (ROOM / wishes.len().max(1)).clamp(ROOM_OF_ONE.1, ROOM_OF_ONE.0);
-    let room = if room < ROOM_OF_ONE.0 { step(room).max(ROOM_OF_ONE.1) } else { room };
-    (wishes.into_iter().collect(), room)
+    wishes.into_iter().collect()
 }
 
 fn wish(found: &Discovery, run: &RunReport, scrubbed: Option<&Scrubbed>, wishes: &mut BTreeMap<String, LogRequest>) {
-    let failed = matches!(run.status.0, Status::Failed(_));
     let on_disk = |path: &str| scrubbed.map_or_else(|| path.to_owned(), |scrubbed| scrubbed.on_disk(path).to_owned());
     let published = |path: &str| scrubbed.map_or_else(|| path.to_owned(), |scrubbed| scrubbed.path(path));
     let fresh = |path: &str| {
@@ -153,22 +131,21 @@ fn wish(found: &Discovery, run: &RunReport, scrubbed: Option<&Scrubbed>, wishes:
         LogRequest { run: run.id.clone(), disk: (disk != path).then_some(disk), ..LogRequest::default() }
     };
     let own = std::iter::once(&run.source).chain(&run.files).map(|file| file.path.as_str());
-    let mut paths: BTreeMap<String, LogRequest> = own.clone().map(|path| (path.to_owned(), fresh(path))).collect();
-    for path in own.map(on_disk) {
-        if let Some(folder) = path.strip_suffix(RUN_FILE).filter(|folder| folder.ends_with('/')) {
-            for log in below(found, folder).filter(|path| LOGS.iter().any(|ending| path.ends_with(ending))) {
+    if matches!(run.status.0, Status::Failed(_)) {
+        for path in own {
+            wishes.entry(path.to_owned()).or_insert_with(|| fresh(path));
+            let disk = on_disk(path);
+            let folder = disk.strip_suffix(RUN_FILE).filter(|folder| folder.ends_with('/'));
+            let beside = folder.into_iter().flat_map(|folder| below(found, folder));
+            for log in beside.filter(|path| LOGS.iter().any(|ending| path.ends_with(ending))) {
                 let shown = published(log);
                 let disk = (shown != log).then(|| log.to_owned());
-                paths.entry(shown).or_insert(LogRequest { run: run.id.clone(), disk, ..LogRequest::default() });
+                wishes.entry(shown).or_insert(LogRequest { run: run.id.clone(), disk, ..LogRequest::default() });
             }
         }
     }
-    for (path, new) in paths {
-        wishes.entry(path).or_insert(new).of_failed |= failed;
-    }
-    for origin in run.origins.values().chain(run.extras.iter().map(|extra| &extra.origin)) {
+    for origin in run.origins.values() {
         let wish = wishes.entry(origin.file.clone()).or_insert_with(|| fresh(&origin.file));
-        wish.cited = true;
         wish.named.lines.extend(origin.line);
         wish.named.pointers.extend(origin.field.iter().filter(|field| field.starts_with('/')).cloned());
     }

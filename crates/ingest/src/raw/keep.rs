@@ -1,4 +1,4 @@
-//! Which rows of a file are kept: those that figures name with their surroundings, the beginning, and the end.
+//! Which rows of a file are kept: those that figures name with their surroundings, and the end.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -6,46 +6,33 @@ use super::{clean, values};
 use sparkbench_model::RawRow;
 
 /// Rows shown before and after one that a figure was read from.
-const AROUND: u64 = 8;
+const AROUND: u64 = 3;
 
 /// Named rows above which only the rows themselves are kept: together they show the surroundings of each.
 const MANY: usize = 400;
 
 /// Longest text of a row.
-const ROW_BYTES: usize = 1_200;
+const ROW_BYTES: usize = 400;
 
 /// Longest text of a row that a figure was read from.
-const NAMED_BYTES: usize = 8_000;
+const NAMED_BYTES: usize = 4_000;
 
-/// Bytes that a row takes beside its text, in memory and on a page.
-const BESIDE: usize = 80;
+/// Rows of the end, which tell why a run failed.
+const TAIL: usize = 24;
 
 /// Takes rows in their order and forgets most of them.
 pub(super) struct Keep<'a> {
     named: &'a BTreeSet<u64>,
     around: u64,
-    head: usize,
-    tail: usize,
     kept: Vec<RawRow>,
     last: VecDeque<RawRow>,
-    last_bytes: usize,
     total: u64,
 }
 
 impl<'a> Keep<'a> {
-    /// Keeps `room` bytes beside the named rows: half from the beginning, half from the end.
-    pub(super) fn new(named: &'a BTreeSet<u64>, room: usize) -> Self {
+    pub(super) fn new(named: &'a BTreeSet<u64>) -> Self {
         let around = if named.len() > MANY { 0 } else { AROUND };
-        Self {
-            named,
-            around,
-            head: room / 2,
-            tail: room - room / 2,
-            kept: Vec::new(),
-            last: VecDeque::new(),
-            last_bytes: 0,
-            total: 0,
-        }
+        Self { named, around, kept: Vec::new(), last: VecDeque::new(), total: 0 }
     }
 
     /// The next line of a file. `cut` when its end was skipped unread.
@@ -66,22 +53,14 @@ impl<'a> Keep<'a> {
 
     fn put(&mut self, row: RawRow) {
         self.total = row.number;
-        let weight = row.text.len() + BESIDE;
         let near = row.number.saturating_sub(self.around)..=row.number.saturating_add(self.around);
         if self.named.range(near).next().is_some() {
             self.kept.push(row);
-        } else if self.head >= weight {
-            self.head -= weight;
-            self.kept.push(row);
         } else {
-            // What follows the first row without room is no longer the beginning.
-            self.head = 0;
-            self.last_bytes += weight;
-            self.last.push_back(row);
-            while self.last_bytes > self.tail {
-                let Some(first) = self.last.pop_front() else { break };
-                self.last_bytes -= first.text.len() + BESIDE;
+            if self.last.len() == TAIL {
+                self.last.pop_front();
             }
+            self.last.push_back(row);
         }
     }
 

@@ -26,9 +26,6 @@ pub(super) const PATH: &str = "data/site.zip";
 /// Bytes of pages above which none is made: it would double the site, and free hosts refuse files above 100 MB.
 const MOST: usize = 400 << 20;
 
-/// Bytes of the pages of logs above which these are left out of it.
-const MOST_LOGS: usize = 16 << 20;
-
 /// Files compressed before they are appended: enough that no core waits long for the last of them.
 const BATCH: usize = 256;
 
@@ -54,9 +51,7 @@ pub(super) fn put(site: &mut Site<'_>, sheets: &mut Vec<Arc<HashedPage>>, file: 
 
 /// The file. None where the site is too large for it, or too large for the format.
 fn bundle(pages: &[&Page]) -> Result<Option<Vec<u8>>, Error> {
-    let is_log = |page: &&Page| page.path.starts_with("r/") && page.path.contains("/log/");
-    let logs: usize = pages.iter().copied().filter(is_log).map(|page| page.bytes.len()).sum();
-    let kept = |page: &&Page| !page.path.starts_with("v/") && (logs <= MOST_LOGS || !is_log(page));
+    let kept = |page: &&Page| !page.path.starts_with("v/");
     let mut inside: Vec<&Page> = pages.iter().copied().filter(kept).collect();
     if inside.iter().map(|page| page.bytes.len()).sum::<usize>() > MOST || inside.len() >= usize::from(u16::MAX) {
         return Ok(None);
@@ -175,7 +170,6 @@ mod tests {
             Page::new("index.html", "a".repeat(5000)),
             Page::new("data/x.bin", vec![1, 2, 3]),
             Page::new("v/0123/index.html", "old"),
-            Page::new("r/a/log/x.html", "log"),
         ]
     }
 
@@ -187,7 +181,7 @@ mod tests {
     fn it_holds_every_page_by_path_with_its_check_sum_and_no_frozen_version() {
         let bytes = bundle(&borrowed(&pages())).unwrap().unwrap();
         let names: Vec<String> = central(&bytes).into_iter().map(|(name, ..)| name).collect();
-        assert_eq!(names, ["data/SHA256SUMS", "data/x.bin", "index.html", "r/a/log/x.html"]);
+        assert_eq!(names, ["data/SHA256SUMS", "data/x.bin", "index.html"]);
         for (name, method, crc, data) in central(&bytes) {
             let whole = match method {
                 8 => {
@@ -205,15 +199,6 @@ mod tests {
             }
         }
         assert_eq!(bytes, bundle(&borrowed(&pages())).unwrap().unwrap());
-    }
-
-    #[test]
-    fn many_logs_are_left_out_and_a_site_too_large_has_none() {
-        let mut many = pages();
-        many.push(Page::new("r/a/log/y.html", vec![b'x'; MOST_LOGS]));
-        let names: Vec<String> =
-            central(&bundle(&borrowed(&many)).unwrap().unwrap()).into_iter().map(|(name, ..)| name).collect();
-        assert_eq!(names, ["data/SHA256SUMS", "data/x.bin", "index.html"]);
     }
 
     /// Name, method, check sum and data of every file, as the central directory has them.

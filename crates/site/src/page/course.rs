@@ -6,7 +6,6 @@
 use super::figure::FigureView;
 use super::index::Site;
 use super::labels::Badge;
-use super::link::Link;
 use super::number;
 use crate::chart::RequestTimeline;
 use crate::chart::request_timeline::RequestBar;
@@ -37,7 +36,7 @@ pub(super) struct GateRow {
 /// The end of a log.
 pub(super) struct Tail {
     /// The log.
-    pub file: Link,
+    pub file: String,
     /// Its last lines.
     pub text: String,
 }
@@ -143,24 +142,14 @@ pub(super) fn requests(id: &str, spans: &[Span], course: Option<&CourseReport>) 
 }
 
 /// The last lines of the logs of a run.
-pub(super) fn tails(site: &Site<'_>, root: &str, run: &RunReport) -> Vec<Tail> {
-    let own = std::iter::once(&run.source).chain(&run.files).map(|file| file.path.as_str());
+pub(super) fn tails(site: &Site<'_>, run: &RunReport) -> Vec<Tail> {
     let is_log = |file: &str| [".log", ".out", ".err", ".txt", ".log.gz"].iter().any(|ending| file.ends_with(ending));
-    let files = site.places.of_run_and(&run.id, own).into_iter();
-    let logs = files.filter(|shown| is_log(&shown.text.file) && !shown.text.rows.is_empty());
+    let logs = site.places.texts(&run.id).filter(|text| is_log(&text.file) && !text.rows.is_empty());
     logs.take(TAILS)
-        .map(|shown| {
-            let rows = &shown.text.rows;
-            let last: Vec<&str> = rows[rows.len().saturating_sub(TAIL)..].iter().map(|row| row.text.as_str()).collect();
-            let page = rows.last().map(|row| shown.address(row.number));
-            let known = shown.parts.last().is_some_and(|(path, _)| site.has(path));
-            Tail {
-                file: Link {
-                    href: page.filter(|_| known).map(|page| format!("{root}{page}")),
-                    text: shown.text.file.clone(),
-                },
-                text: last.join("\n"),
-            }
+        .map(|text| {
+            let rows = &text.rows[text.rows.len().saturating_sub(TAIL)..];
+            let last: Vec<&str> = rows.iter().map(|row| row.text.as_str()).collect();
+            Tail { file: text.file.clone(), text: last.join("\n") }
         })
         .collect()
 }

@@ -14,7 +14,7 @@ use super::labels::{ALL_LOADS, place};
 use super::link::{Link, SourceLink, run_href, trap_href};
 use super::places::Places;
 use super::publish::version::{self, Version};
-use sparkbench_model::{Origin, within};
+use sparkbench_model::within;
 use sparkbench_text::error::Error;
 use sparkbench_text::slug::anchor_of;
 use sparkbench_verdict::RoundCache;
@@ -168,6 +168,11 @@ impl<'a> Site<'a> {
         self.inputs.get(path).copied()
     }
 
+    /// Paths of the files below a folder, which ends in `/`.
+    pub fn inputs_below<'s>(&'s self, folder: &'s str) -> impl Iterator<Item = &'a str> + 's {
+        self.inputs.range(folder..).map(|(path, _)| *path).take_while(move |path| path.starts_with(folder))
+    }
+
     /// How a run went over time.
     pub fn course(&self, run: &str) -> Option<&'a CourseReport> {
         self.courses.get(run).copied()
@@ -178,18 +183,12 @@ impl<'a> Site<'a> {
         self.analysis.courses.campaigns.iter().find(|course| course.campaign == campaign)
     }
 
-    /// The address of the line a figure was read from, or of its file where no line is known. Absent where the file has no page.
-    pub fn place(&self, root: &str, origin: &Origin) -> Option<String> {
-        let address = self.places.of(origin)?;
-        let path = address.split('#').next().unwrap_or_default();
-        self.has(path).then(|| format!("{root}{address}"))
-    }
-
     /// Where a figure of a run leads: to the line it was read from, else to its row on the page of the run.
     pub fn figure(&self, root: &str, run: &RunReport, metric: &str) -> Option<String> {
         let origin = run.origins.get(metric)?;
         let exact = origin.line.is_some() || origin.field.as_ref().is_some_and(|field| field.starts_with('/'));
-        let line = if exact { self.place(root, origin) } else { None };
+        let line = if exact { self.places.anchor(&run.id, origin) } else { None };
+        let line = line.map(|anchor| format!("{}#{anchor}", run_href(root, &run.id)));
         line.or_else(|| {
             let told = run.metrics.contains_key(metric) && self.has(&format!("r/{}/index.html", run.id));
             told.then(|| format!("{}#{metric}", run_href(root, &run.id)))

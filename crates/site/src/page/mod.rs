@@ -35,9 +35,9 @@ mod glossary;
 mod history;
 mod index;
 mod labels;
+mod lines;
 mod link;
 pub mod loads;
-mod log;
 mod machine;
 mod machines;
 mod markdown;
@@ -100,7 +100,6 @@ pub static KINDS: &[&dyn draft::PageKind] = &[
     &cell::CellPage,
     &telemetry::TelemetryPage,
     &run::RunPage,
-    &log::LogPage,
     &missing_runs::MissingRunsPage,
     &traps::TrapsPage,
     &model::ModelPage,

@@ -9,10 +9,13 @@ use super::figure::{self, FigureView};
 use super::front::{self, Fact, TrapStrip};
 use super::index::Site;
 use super::labels::{self, Badge};
+use super::lines::{self, Excerpt};
 use super::link::{Link, run_href};
 use super::machines::{self, Machines};
 use super::number::{self, ABSENT, plain_or};
+use super::places;
 use super::shell::Shell;
+use sparkbench_archive::manifest::RUN_FILE;
 use sparkbench_model::{Altered, Extra, ExtraValue, Metric, Origin, Setup, Source, Status};
 use sparkbench_verdict::derive;
 use sparkbench_verdict::mark::{self, Marker};
@@ -23,6 +26,9 @@ const ROOT: &str = "../../";
 
 /// Rows of what is no metric: a box of eight GPUs has 40.
 const SAID_MOST: usize = 200;
+
+/// Endings of logs that a run leaves beside the files it was put together from.
+const LOGS: &[&str] = &[".log", ".out", ".err", ".log.gz"];
 
 /// Flags that the top of the page tells one by one.
 const OPEN_FLAGS: usize = 4;
@@ -57,6 +63,7 @@ struct Page {
     timeline: Option<FigureView>,
     telemetry: Option<FigureView>,
     requests: Vec<FigureView>,
+    lines: Vec<Excerpt>,
     files: Vec<FileRow>,
     previous: Option<Link>,
     next: Option<Link>,
@@ -64,7 +71,9 @@ struct Page {
 
 /// A file of the run.
 struct FileRow {
-    file: Link,
+    /// Its anchor, where figures may lead to it.
+    id: Option<String>,
+    file: String,
     format: String,
     /// Rule by which it belongs to the run.
     joined: String,
@@ -75,7 +84,7 @@ struct FileRow {
 struct ExtraRow {
     name: String,
     value: String,
-    place: Link,
+    place: String,
 }
 
 /// A metric with its percentiles.
@@ -140,14 +149,12 @@ fn shows(site: &Site<'_>, run: &RunReport, before: Option<&RunReport>, after: Op
     marker.json(&site.course(&run.id));
     marker.json(&altered_of(site, run).collect::<Vec<_>>());
     marker.json(&site.input(&run.source.path).and_then(|input| input.not_joined.as_ref()));
-    // Figures and files link to the pages of raw files. The page of a failed run shows the end of a log.
-    let own = std::iter::once(&run.source).chain(&run.files).map(|file| file.path.as_str());
-    let named = own.chain(run.origins.values().map(|origin| origin.file.as_str()));
-    for shown in site.places.of_run_and(&run.id, named) {
-        let input = site.input(&shown.text.file);
-        let known = shown.parts.iter().map(|(path, _)| site.has(path)).collect::<Vec<_>>();
-        marker.bytes(shown.mark()).json(&(input.map(|input| &input.sha256), known));
+    lines::shows(site, run, marker);
+    // The page of a failed run shows the end of its logs.
+    for tail in tails(site, run) {
+        marker.text(&tail.file).text(&tail.text);
     }
+    marker.json(&files(site, run).iter().map(|file| (&file.file, &file.format, &file.sha256)).collect::<Vec<_>>());
 }
 
 /// The page at `r/<run-id>/index.html`. `before` and `after` are its neighbours in time.
@@ -184,7 +191,7 @@ pub(super) fn page(
         said: said(site, run),
         identity: identity(site, run),
         setup: setup(site, run),
-        tail: if matches!(run.status.0, Status::Failed(_)) { course::tails(site, ROOT, run) } else { Vec::new() },
+        tail: tails(site, run),
         gates: course.map_or_else(Vec::new, course::gates),
         machines: course.and_then(machines::machines),
         timeline: site.extras.spans.get(&run.id).and_then(|spans| course::requests("timeline", spans, course)),
@@ -194,6 +201,7 @@ pub(super) fn page(
             .get(&run.id)
             .and_then(|samples| figure::telemetry("telemetry", samples, course)),
         requests: requests(site, run),
+        lines: lines::excerpts(site, run),
         files: files(site, run),
         previous: before.map(link),
         next: after.map(link),
@@ -226,29 +234,44 @@ fn title<'a>(site: &Site<'a>, run: &'a RunReport) -> &'a str {
     site.analysis.campaigns.iter().find(|c| c.name == run.campaign).map_or(&run.campaign, |c| &c.title)
 }
 
-/// The files it was joined from, then the logs beside them.
+/// Where a figure leads to on this page.
+fn line(site: &Site<'_>, run: &RunReport, origin: &Origin) -> Option<String> {
+    site.places.anchor(&run.id, origin).map(|anchor| format!("#{anchor}"))
+}
+
+/// The end of the logs of a run that failed.
+fn tails(site: &Site<'_>, run: &RunReport) -> Vec<Tail> {
+    if matches!(run.status.0, Status::Failed(_)) { course::tails(site, run) } else { Vec::new() }
+}
+
+/// The files it was joined from and those that its figures were read from, then the logs beside them.
 fn files(site: &Site<'_>, run: &RunReport) -> Vec<FileRow> {
-    let page = |path: &str| {
-        let address = site.places.file(path)?.parts.first().map(|(path, _)| path)?;
-        site.has(address).then(|| format!("{ROOT}{address}"))
-    };
-    let row = |path: &str, format: &str, joined: &str, sha256: &str| FileRow {
-        file: Link { href: page(path), text: path.to_owned() },
-        format: format.to_owned(),
-        joined: joined.to_owned(),
-        sha256: sha256.to_owned(),
-    };
     let own: Vec<_> = std::iter::once(&run.source).chain(&run.files).collect();
-    let beside = site.places.of_run(&run.id).filter(|shown| !own.iter().any(|file| file.path == shown.text.file));
-    let beside: Vec<FileRow> = beside
-        .map(|shown| {
-            let input = site.input(&shown.text.file);
-            let sum = input.and_then(|input| input.sha256.clone()).unwrap_or_default();
-            row(&shown.text.file, "raw output", "kept in the folder of the run", &sum)
-        })
-        .collect();
-    let joined = |file: &Source| file.joined.clone().unwrap_or_else(|| "the run itself".to_owned());
-    own.into_iter().map(|file| row(&file.path, &file.format, &joined(file), &file.sha256)).chain(beside).collect()
+    let row = |id: Option<String>, path: &str| {
+        let joined = own.iter().find(|file| file.path == path);
+        let input = site.input(path);
+        let format = joined.map(|file| file.format.clone()).or_else(|| input?.format.clone());
+        let sha256 = joined.map(|file| file.sha256.clone()).or_else(|| input?.sha256.clone());
+        FileRow {
+            joined: match joined {
+                Some(file) => file.joined.clone().unwrap_or_else(|| "the run itself".to_owned()),
+                None if id.is_some() => "figures were read from it".to_owned(),
+                None => "kept in the folder of the run".to_owned(),
+            },
+            id,
+            file: path.to_owned(),
+            format: format.unwrap_or_else(|| "raw output".to_owned()),
+            sha256: sha256.unwrap_or_default(),
+        }
+    };
+    let known = site.places.of(&run.id);
+    let mut rows: Vec<FileRow> =
+        known.iter().enumerate().map(|(at, file)| row(Some(places::of_file(at)), file.path)).collect();
+    let folder = run.source.path.strip_suffix(RUN_FILE).filter(|folder| folder.ends_with('/'));
+    let beside = folder.into_iter().flat_map(|folder| site.inputs_below(folder));
+    let beside = beside.filter(|path| LOGS.iter().any(|ending| path.ends_with(ending)));
+    rows.extend(beside.filter(|path| known.iter().all(|file| file.path != *path)).map(|path| row(None, path)));
+    rows
 }
 
 /// Figures and words that are no metric. A run with requests has hundreds of them, which are in the files to download.
@@ -262,7 +285,7 @@ fn said(site: &Site<'_>, run: &RunReport) -> Vec<ExtraRow> {
             ExtraValue::Number(value) => format!("{} {}", number::plain(*value), extra.unit).trim_end().to_owned(),
             ExtraValue::Text(text) => text.clone(),
         },
-        place: Link { href: site.place(ROOT, &extra.origin), text: place(&extra.origin) },
+        place: place(&extra.origin),
     };
     extras.map(row).collect()
 }
@@ -311,7 +334,7 @@ fn family(
         Figure {
             name: name.clone(),
             value: Link {
-                href: origin.and_then(|origin| site.place(ROOT, origin)),
+                href: origin.and_then(|origin| line(site, run, origin)),
                 text: plain_or(run.metrics.get(name).copied().flatten()),
             },
             place: origin.map_or_else(String::new, place),
@@ -320,8 +343,6 @@ fn family(
     };
     let first = own.first().and_then(|name| run.origins.get(*name));
     let path = first.map_or(run.source.path.as_str(), |o| o.file.as_str());
-    let page = site.places.file(path).and_then(|shown| shown.parts.first()).map(|(path, _)| path);
-    let page = page.filter(|page| site.has(page)).map(|page| format!("{ROOT}{page}"));
     MetricRow {
         label: labels::metric(base),
         unit: labels::unit(base),
@@ -334,7 +355,7 @@ fn family(
             .map(|(suffix, _)| own.iter().find(|name| column_of(name) == *suffix).map(|name| figure(name)))
             .collect(),
         file: Link {
-            href: first.and_then(|origin| site.place(ROOT, origin)).or(page),
+            href: first.and_then(|origin| line(site, run, origin)),
             text: path.rsplit('/').next().unwrap_or(path).to_owned(),
         },
         place: first.map_or_else(String::new, place),
