@@ -171,27 +171,17 @@ fn policy(page: &str, tags: &[Tag<'_>], files: &BTreeMap<String, Vec<u8>>, fault
         let (style, script) = (hashed(style), hashed(script));
         SHARED.replacen("'self' file:", &style, 1).replacen("'self' file:", &script, 1)
     };
-    let mut own = |file: Option<&str>| match file.and_then(|file| resolve(page, file)) {
-        Some(file) if files.contains_key(&file) => {}
-        _ => fault(format!("loads '{}', which is no file of the site", file.unwrap_or_default())),
-    };
     let (mut styles, mut scripts) = (Vec::new(), Vec::new());
-    let (mut in_page, mut beside) = (Vec::new(), 0);
+    let (mut in_page, mut beside) = (Vec::new(), Vec::new());
     let body = tags.iter().position(|t| t.name == "body" && !t.closing).unwrap_or(tags.len());
     for (k, tag) in tags.iter().enumerate().filter(|(_, t)| !t.closing) {
         match (tag.name, tag.attributes.as_slice()) {
             ("style", []) => styles.push(tag.text),
-            ("link", [("rel", "stylesheet"), ("href", file)]) => {
-                own(Some(file));
-                beside += 1;
-            }
+            ("link", [("rel", "stylesheet"), ("href", file)]) => beside.push(*file),
             // A block of data, which nothing runs.
             ("script", [("type", "application/ld+json")]) => in_page.push(tag.text),
             ("script", []) if k < body => scripts.push(tag.text),
-            ("script", [("src", file)]) if k < body => {
-                own(Some(file));
-                beside += 1;
-            }
+            ("script", [("src", file)]) if k < body => beside.push(*file),
             ("script" | "style", _) => fault(format!("has a {} that is not the site's own", tag.name)),
             _ => {}
         }
@@ -202,7 +192,12 @@ fn policy(page: &str, tags: &[Tag<'_>], files: &BTreeMap<String, Vec<u8>>, fault
             fault("has a block of data that is no JSON or could end its element".into());
         }
     }
-    let right = match (styles.as_slice(), scripts.as_slice(), beside) {
+    for file in &beside {
+        if !resolve(page, file).is_some_and(|file| files.contains_key(&file)) {
+            fault(format!("loads '{file}', which is no file of the site"));
+        }
+    }
+    let right = match (styles.as_slice(), scripts.as_slice(), beside.len()) {
         ([], [], 2) => policy == SHARED,
         ([style], [script], 0) => policy == alone(style, script),
         _ => false,

@@ -7,7 +7,7 @@ mod provenance;
 use askama::Template;
 
 use super::agreement;
-use super::alone::{self, Alone};
+use super::alone::Alone;
 use super::altered::{self, AlteredFiles};
 use super::badge;
 use super::campaign::cell;

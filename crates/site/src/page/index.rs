@@ -4,6 +4,7 @@
 //! Not here: text, markup.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use super::address::Addresses;
@@ -169,8 +170,9 @@ impl<'a> Site<'a> {
     }
 
     /// Paths of the files below a folder, which ends in `/`.
-    pub fn inputs_below<'s>(&'s self, folder: &'s str) -> impl Iterator<Item = &'a str> + 's {
-        self.inputs.range(folder..).map(|(path, _)| *path).take_while(move |path| path.starts_with(folder))
+    pub fn inputs_below(&self, folder: &str) -> impl Iterator<Item = &'a str> {
+        let from = (Bound::Included(folder), Bound::Unbounded);
+        self.inputs.range::<str, _>(from).map(|(path, _)| *path).take_while(move |path| path.starts_with(folder))
     }
 
     /// How a run went over time.

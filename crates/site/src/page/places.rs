@@ -63,9 +63,10 @@ impl<'a> Places<'a> {
     }
 
     /// Texts that were read for the page of a run, those of logs beside its files included.
-    pub fn texts<'p>(&'p self, run: &'p str) -> impl Iterator<Item = &'a RawText> + 'p {
-        let own = |text: &RawText| text.run == run || self.of(run).iter().any(|file| file.path == text.file);
-        self.texts.values().copied().filter(move |text| own(text))
+    pub fn texts(&self, run: &str) -> impl Iterator<Item = &'a RawText> {
+        let files = self.of(run);
+        let own = move |text: &&RawText| text.run == run || files.iter().any(|file| file.path == text.file);
+        self.texts.values().copied().filter(own)
     }
 
     /// The anchor, on the page of a run, of the row that a figure was read from. That of the file where no row is known.

@@ -16,7 +16,7 @@ use super::number::{self, ABSENT, plain_or};
 use super::places;
 use super::shell::Shell;
 use sparkbench_archive::manifest::RUN_FILE;
-use sparkbench_model::{Altered, Extra, ExtraValue, Metric, Origin, Setup, Source, Status};
+use sparkbench_model::{Altered, Extra, ExtraValue, Metric, Origin, Setup, Status};
 use sparkbench_verdict::derive;
 use sparkbench_verdict::mark::{self, Marker};
 use sparkbench_verdict::report::RunReport;
@@ -188,7 +188,7 @@ pub(super) fn page(
         not_joined: site.input(&run.source.path).and_then(|input| input.not_joined.clone()),
         heads: columns(run).into_iter().map(|(_, head)| head).collect(),
         metrics: metrics(site, run),
-        said: said(site, run),
+        said: said(run),
         identity: identity(site, run),
         setup: setup(site, run),
         tail: tails(site, run),
@@ -275,7 +275,7 @@ fn files(site: &Site<'_>, run: &RunReport) -> Vec<FileRow> {
 }
 
 /// Figures and words that are no metric. A run with requests has hundreds of them, which are in the files to download.
-fn said(site: &Site<'_>, run: &RunReport) -> Vec<ExtraRow> {
+fn said(run: &RunReport) -> Vec<ExtraRow> {
     let own = run.setup.tool.as_deref().is_none_or(|tool| tool == Setup::OWN_CLIENT);
     let shows = run.requests.is_empty() && own;
     let extras = run.extras.iter().take(if shows { SAID_MOST } else { 0 });

@@ -55,12 +55,6 @@ impl<'a> Cells<'a> {
         let runs: &'s BTreeMap<CellKey<'s>, Vec<&'a str>> = &self.runs;
         runs.get(&key(cell)).map_or(&[], Vec::as_slice)
     }
-
-    /// All groups, for the rows beside a page.
-    pub(crate) fn all_groups(&self) -> Vec<&'a Group> {
-        self.groups.values().flatten().copied().collect()
-    }
-
     /// Where a figure of a cell comes from: its only run, its own page, else its campaign.
     pub(crate) fn href(&self, site: &Site<'_>, root: &str, cell: &CellName) -> Option<String> {
         if let [only] = self.runs(cell) {
