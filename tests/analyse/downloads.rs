@@ -94,26 +94,6 @@ fn moments_are_moments_and_nothing_in_the_workbook_tells_the_time_of_its_making(
 }
 
 #[test]
-fn the_site_in_one_file_is_the_site_and_verifies_by_itself() {
-    let inside: BTreeMap<String, Vec<u8>> = unzip(&read("data/site.zip")).into_iter().collect();
-    let site: BTreeMap<String, Vec<u8>> = files_below(published_site()).into_iter().collect();
-    let own = ["data/site.zip", "data/SHA256SUMS", "data/index.html"];
-    for (path, bytes) in site.iter().filter(|(path, _)| !own.contains(&path.as_str()) && !path.starts_with("v/")) {
-        assert!(inside.get(path) == Some(bytes), "{path}");
-    }
-    let extra: Vec<_> = inside.keys().filter(|path| !site.contains_key(*path)).collect();
-    assert!(extra.is_empty(), "{extra:?}");
-    let page = String::from_utf8_lossy(&inside["data/index.html"]).into_owned();
-    assert!(!page.contains("site.zip"), "a dead link in the unpacked site");
-    assert!(String::from_utf8_lossy(&site["data/index.html"]).contains("site.zip"));
-    let folder = Folder::new("analyse-unpacked");
-    for (path, bytes) in &inside {
-        folder.put(&format!("site/{path}"), bytes);
-    }
-    run_in(folder.path(), &["verify", "site"], &[]).expect(0).complains(&["all match"]);
-}
-
-#[test]
 fn the_package_names_every_download_with_its_hash_and_its_columns() {
     let package: Value = serde_json::from_slice(&read("data/datapackage.json")).expect("JSON");
     let resources = package["resources"].as_array().expect("resources");

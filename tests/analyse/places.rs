@@ -90,10 +90,7 @@ fn every_figure_of_every_run_leads_from_its_row_to_its_place_and_back() {
             let line = line.filter_map(|(path, anchor)| at(page(&files, path), anchor.as_deref()?));
             let line = line.filter(|line| line.contains("<code>")).next();
             let line = line.unwrap_or_else(|| panic!("{from}: {metric} names a line and leads to none"));
-            assert!(
-                line.contains(&format!("href=\"#{metric}\"")),
-                "{from}: {metric} is not marked"
-            );
+            assert!(line.contains(&format!("href=\"#{metric}\"")), "{from}: {metric} is not marked");
             assert!(line.contains(text(origin, "rule")), "{from}: the rule of {metric} is not named");
             marked += 1;
         }

@@ -363,7 +363,12 @@ fn the_checker_sees_what_is_wrong() {
         ("data that is none", "<h1>", "<script type=\"application/ld+json\">alert(1)</script><h1>", "no JSON"),
         ("a picture from elsewhere", "<h1>", "<img src=\"https://example.org/x.png\"><h1>", "fetches"),
         ("a style attribute", "<h1>", "<h1 style=\"color:red\">", "policy forbids"),
-        ("a sheet in the page", "<link rel=\"stylesheet\"", "<style>p{}</style><link rel=\"stylesheet\"", "policy does not name"),
+        (
+            "a sheet in the page",
+            "<link rel=\"stylesheet\"",
+            "<style>p{}</style><link rel=\"stylesheet\"",
+            "policy does not name",
+        ),
         (
             "a table without caption",
             "<caption class=\"sr\">Metrics with",

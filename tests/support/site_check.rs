@@ -153,8 +153,7 @@ fn structure(tags: &[Tag<'_>], fault: &mut impl FnMut(String)) {
 }
 
 /// Policy of a page that loads the style sheet and the script of the site from files.
-const SHARED: &str =
-    "default-src 'none'; style-src 'self' file:; script-src 'self' file:; img-src data:; base-uri 'none'; form-action 'none'";
+const SHARED: &str = "default-src 'none'; style-src 'self' file:; script-src 'self' file:; img-src data:; base-uri 'none'; form-action 'none'";
 
 fn policy(page: &str, tags: &[Tag<'_>], files: &BTreeMap<String, Vec<u8>>, fault: &mut impl FnMut(String)) {
     let head = tags.iter().position(|t| t.name == "head" && !t.closing);

@@ -15,7 +15,7 @@ use polars_io::parquet::write::{KeyValueMetadata, ParquetCompression, ParquetWri
 use super::flat::{self, Cell, Flat};
 use super::measures::{REQUEST_COLUMNS, Requests, broken};
 use sparkbench_model::column::{Kind, Meaning, meaning};
-use sparkbench_model::{Instant, Metric};
+use sparkbench_model::{Extra, ExtraValue, Instant, Metric};
 use sparkbench_text::error::Error;
 use sparkbench_text::escape::cell as neutral;
 use sparkbench_verdict::report::{Analysis, RunReport};
@@ -94,6 +94,46 @@ pub fn requests_parquet(requests: &mut Requests) -> Result<Vec<u8>, Error> {
         facts.push((format!("{}.unit", metric.name), metric.unit.to_owned()));
     }
     parquet(&mut requests.0, facts)
+}
+
+/// Columns of the table of what is no metric.
+const EXTRA_COLUMNS: [&str; 10] = ["run", "extra", "number", "text", "unit", "why", "file", "line", "field", "rule"];
+
+/// Figures and words of the runs that are no metric, one a row, each with its place.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn extras_parquet(runs: &[RunReport]) -> Result<Vec<u8>, Error> {
+    let rows: Vec<(&str, &Extra)> =
+        runs.iter().flat_map(|run| run.extras.iter().map(|extra| (run.id.as_str(), extra))).collect();
+    let texts = |of: &dyn Fn(&str, &Extra) -> Option<String>| -> Vec<Option<String>> {
+        rows.iter().map(|(run, extra)| of(run, extra)).collect()
+    };
+    let [run, name, number, text, unit, why, file, line, field, rule] = EXTRA_COLUMNS;
+    let columns = vec![
+        Column::new(run.into(), texts(&|run, _| Some(run.to_owned()))),
+        Column::new(name.into(), texts(&|_, extra| Some(extra.name.clone()))),
+        Column::new(number.into(), rows.iter().map(|(_, extra)| extra.as_number()).collect::<Vec<_>>()),
+        Column::new(
+            text.into(),
+            texts(&|_, extra| match &extra.value {
+                ExtraValue::Text(text) => Some(text.clone()),
+                ExtraValue::Number(_) => None,
+            }),
+        ),
+        Column::new(unit.into(), texts(&|_, extra| Some(extra.unit.clone()))),
+        Column::new(why.into(), texts(&|_, extra| extra.why.map(str::to_owned))),
+        Column::new(file.into(), texts(&|_, extra| Some(extra.origin.file.clone()))),
+        Column::new(line.into(), rows.iter().map(|(_, extra)| extra.origin.line).collect::<Vec<_>>()),
+        Column::new(field.into(), texts(&|_, extra| extra.origin.field.clone())),
+        Column::new(rule.into(), texts(&|_, extra| Some(extra.origin.rule.to_owned()))),
+    ];
+    let mut frame = DataFrame::new(rows.len(), columns).map_err(broken)?;
+    let facts = vec![
+        ("schema".to_owned(), "sparkbench.extras/1".to_owned()),
+        ("sparkbench.columns".to_owned(), described(EXTRA_COLUMNS.into_iter())),
+    ];
+    parquet(&mut frame, facts)
 }
 
 /// Every run, with the columns of `analysis.json`.
@@ -193,6 +233,9 @@ pub fn units_csv(analysis: &Analysis, others: &[(&str, Vec<String>)]) -> Result<
     }
     for name in REQUEST_COLUMNS {
         rows.extend(meaning(name).map(|meaning| ("data/requests.parquet".to_owned(), name.to_string(), meaning)));
+    }
+    for name in EXTRA_COLUMNS {
+        rows.extend(meaning(name).map(|meaning| ("data/extras.parquet".to_owned(), name.to_owned(), meaning)));
     }
     for (files, flat) in [
         (&["data/comparisons.parquet", "data/report.xlsx#summary"][..], flat::comparisons(analysis)?),

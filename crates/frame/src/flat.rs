@@ -52,7 +52,6 @@ impl Cell {
 /// Fields that are lists of things with fields of their own, or a map of them: they stay in `analysis.json`.
 const NESTED: &[&str] = &[
     "origins",
-    "extras",
     "files",
     "more",
     "settings",

@@ -18,7 +18,7 @@ mod table_writer;
 mod testing;
 mod workbook;
 
-pub use export::{comparisons_parquet, requests_parquet, runs_csv, runs_parquet, units_csv};
+pub use export::{comparisons_parquet, extras_parquet, requests_parquet, runs_csv, runs_parquet, units_csv};
 pub use flat::Cell;
 pub use measures::{Frames, Requests, build, requests};
 pub use request_table::RequestTable;

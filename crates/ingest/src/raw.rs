@@ -54,13 +54,7 @@ pub fn read(path: &str, run: &str, bytes: u64, input: impl BufRead, named: &Name
 /// As [`read`], without the secrets of the file, and how often one was replaced in all of it.
 ///
 /// They are replaced before lines are told apart and cut: a secret may stretch over lines, and half of one has no shape of its own.
-pub fn read_masked(
-    path: &str,
-    run: &str,
-    bytes: u64,
-    input: impl BufRead,
-    named: &Named,
-) -> Option<(RawText, Tally)> {
+pub fn read_masked(path: &str, run: &str, bytes: u64, input: impl BufRead, named: &Named) -> Option<(RawText, Tally)> {
     let mut tally = Tally::new();
     let text = open(path, run, bytes, input, named, Some(&mut tally))?;
     Some((text, tally))

@@ -36,10 +36,11 @@ pub(super) fn files(
     let analysis = &judged.analysis;
     // Each is one long table, written by one thread.
     let scrub = judged.scrubbed.as_ref().map(|done| &done.scrub);
-    let ((runs, versions), (runs_parquet, comparisons_parquet)) = rayon::join(
-        || rayon::join(|| frame::runs_csv(&analysis.runs), || versions::markdown(analysis, paths, scrub)),
+    let ((runs, extras), (runs_parquet, comparisons_parquet)) = rayon::join(
+        || rayon::join(|| frame::runs_csv(&analysis.runs), || frame::extras_parquet(&analysis.runs)),
         || rayon::join(|| frame::runs_parquet(analysis), || frame::comparisons_parquet(analysis)),
     );
+    let versions = versions::markdown(analysis, paths, scrub);
     let runs = runs?;
     let elsewhere =
         [("data/comparisons.csv", page::columns_of_comparisons()), ("data/runs.csv", page::csv_columns(&runs))];
@@ -53,6 +54,7 @@ pub(super) fn files(
     let others = [
         Page::new("data/runs.csv", runs),
         Page::new("data/runs.parquet", runs_parquet?),
+        Page::new("data/extras.parquet", extras?),
         Page::new("data/comparisons.parquet", comparisons_parquet?),
         Page::new("data/VERSIONS.md", versions),
         // Last of all: by now every text that is published went through the scrub.

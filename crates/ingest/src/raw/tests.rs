@@ -56,11 +56,8 @@ fn a_document_on_one_line_is_written_out_and_every_pointer_has_a_row() {
         r#"{{"ttft":{{"mean":12.50,"all":[{}]}},"a/b":{{"~":true}},"runs":[{{"x":1}},{{"x":2}}],"none":[]}}"#,
         vec!["1"; 600].join(",")
     );
-    let text = shown(
-        document.as_bytes(),
-        &[1],
-        &["/ttft/mean", "/ttft/all/599", "/a~1b/~0", "/runs/1/x", "/none", "/no"],
-    );
+    let text =
+        shown(document.as_bytes(), &[1], &["/ttft/mean", "/ttft/all/599", "/a~1b/~0", "/runs/1/x", "/none", "/no"]);
     let at = |pointer: &str| {
         let origin =
             sparkbench_model::Origin { file: String::new(), line: Some(1), field: Some(pointer.into()), rule: "r" };

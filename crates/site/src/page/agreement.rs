@@ -69,9 +69,7 @@ impl PageKind for AgreementPage {
         if site.analysis.across.agreements.is_empty() {
             return Vec::new();
         }
-        vec![Draft::new("agreement/index.html", |site| {
-            Ok(DrawnPage::new(page(site).map_err(template_fault)?))
-        })]
+        vec![Draft::new("agreement/index.html", |site| Ok(DrawnPage::new(page(site).map_err(template_fault)?)))]
     }
 }
 

@@ -18,6 +18,7 @@ use super::pair::{self, Anchored, QuestionView, VerdictView};
 use super::shell::Shell;
 use super::stable::GridView;
 use crate::chart::spread::BOX_FROM;
+use sparkbench_model::Metric;
 use sparkbench_text::slug::anchor_of;
 use sparkbench_verdict::report::across::Place;
 use sparkbench_verdict::report::{CampaignReport, Comparison, Group, RunReport};
@@ -67,8 +68,8 @@ struct RunView {
     started: String,
     /// Absent where the run is simply done.
     badge: Option<Badge>,
-    /// Each leads to the line it was read from, or to its row on the page of the run.
-    values: Vec<Link>,
+    /// A figure for each metric. The page of the run leads to the line of each.
+    values: Vec<String>,
     flags: String,
 }
 
@@ -141,6 +142,13 @@ impl<'s, 'a> CellOf<'s, 'a> {
         (primary, others)
     }
 
+    /// Whether a metric is a percentile that the campaign does not ask for. Such a one has its row in every table, and no chart and account:
+    /// those of its mean say nearly the same.
+    fn is_detail(&self, metric: &str) -> bool {
+        let is_tail = Metric::find(metric).is_some_and(|m| m.base() != metric);
+        is_tail && !self.campaign.primary.iter().any(|primary| primary == metric)
+    }
+
     /// Groups of a metric that have a value, the baseline first.
     fn arms(&self, metric: &str) -> Vec<&'a Group> {
         self.groups.iter().copied().filter(|g| g.metric == metric && !g.values.is_empty()).collect()
@@ -166,8 +174,9 @@ fn page(site: &Site<'_>, path: &str, of: &CellOf<'_, '_>) -> Result<String, aska
         true => format!("{}, {} against {}", c.label, c.candidate, c.baseline),
         false => c.label.clone(),
     };
-    let (full, others) = of.shown();
-    let (run_metrics, runs) = runs(site, of);
+    let (full, mut others) = of.shown();
+    others.retain(|metric| !of.is_detail(metric));
+    let (run_metrics, runs) = runs(of);
     let place =
         |p: &&Place| p.cell.campaign == campaign.name && p.cell.model == of.model && p.cell.workload == of.workload;
     let grids = |which: &dyn Fn(&Comparison) -> bool| -> Vec<GridView> {
@@ -194,7 +203,7 @@ fn page(site: &Site<'_>, path: &str, of: &CellOf<'_, '_>) -> Result<String, aska
         questions: questions(of, &full),
         grids: grids(&|c| full.contains(&c.metric.as_str())),
         // A missing comparison is reported once above. Only a grid is worth unfolding.
-        other_grids: grids(&|c| !full.contains(&c.metric.as_str()) && c.stability_panel.is_some()),
+        other_grids: grids(&|c| others.contains(&c.metric.as_str()) && c.stability_panel.is_some()),
         order: campaign::order(campaign, &of.model, &of.workload),
         orders: orders(site, of, &full, false),
         other_orders: orders(site, of, &others[..others.len().min(MOST_OTHERS)], true),
@@ -247,8 +256,12 @@ fn questions(of: &CellOf<'_, '_>, full: &[&str]) -> Vec<QuestionView> {
             }
             let (shown, folded): (Vec<Anchored<'_, '_>>, Vec<_>) =
                 members.into_iter().partition(|(_, c)| full.contains(&c.metric.as_str()));
-            let rows = |of: &[Anchored<'_, '_>]| of.iter().map(|(anchor, c)| RowView::new(anchor, c)).collect();
-            let accounts = |of: &[Anchored<'_, '_>]| of.iter().map(|(anchor, c)| Account::new(anchor, c)).collect();
+            let told = |c: &Comparison| full.contains(&c.metric.as_str()) || !of.is_detail(&c.metric);
+            let row = |(anchor, c): &Anchored<'_, '_>| RowView { accounted: told(c), ..RowView::new(anchor, c) };
+            let rows = |of: &[Anchored<'_, '_>]| of.iter().map(row).collect();
+            let accounts = |of: &[Anchored<'_, '_>]| {
+                of.iter().filter(|(_, c)| told(c)).map(|(anchor, c)| Account::new(anchor, c)).collect()
+            };
             QuestionView {
                 id,
                 heading: name.clone(),
@@ -320,7 +333,7 @@ fn requests(site: &Site<'_>, of: &CellOf<'_, '_>) -> Vec<(String, Vec<FigureView
 }
 
 /// Columns and rows of the list of runs: every metric that any of them reports.
-fn runs(site: &Site<'_>, of: &CellOf<'_, '_>) -> (Vec<String>, Vec<RunView>) {
+fn runs(of: &CellOf<'_, '_>) -> (Vec<String>, Vec<RunView>) {
     let reported: BTreeSet<&String> = of.runs.iter().flat_map(|r| r.metrics.keys()).collect();
     let mut metrics: Vec<&String> = reported.into_iter().collect();
     metrics.sort_by_key(|m| (!of.campaign.primary.contains(m), campaign::rank(m), (*m).clone()));
@@ -332,10 +345,7 @@ fn runs(site: &Site<'_>, of: &CellOf<'_, '_>) -> (Vec<String>, Vec<RunView>) {
         block: run.block.map_or_else(|| ABSENT.to_owned(), |k| k.to_string()),
         started: run.started_utc.map_or_else(|| ABSENT.to_owned(), labels::moment_bare),
         badge: Some(run.status.word()).filter(|word| *word != "done").map(labels::run_status),
-        values: metrics
-            .iter()
-            .map(|m| Link { href: site.figure(ROOT, run, m), text: plain_or(run.metrics.get(*m).copied().flatten()) })
-            .collect(),
+        values: metrics.iter().map(|m| plain_or(run.metrics.get(*m).copied().flatten())).collect(),
         flags: run.flags.iter().map(|f| labels::flag(f)).collect::<Vec<_>>().join(" · "),
     });
     let views = views.collect();

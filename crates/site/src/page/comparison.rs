@@ -15,6 +15,8 @@ use sparkbench_verdict::stability;
 pub(super) struct RowView {
     /// On the campaign's page.
     pub anchor: String,
+    /// Whether an account of it has the anchor. Otherwise the row has it.
+    pub accounted: bool,
     /// Metric for people.
     pub label: String,
     pub unit: &'static str,
@@ -106,6 +108,7 @@ impl RowView {
         };
         Self {
             anchor: anchor.to_owned(),
+            accounted: true,
             label: c.label.clone(),
             unit: c.unit,
             derived: c.derived_from.as_deref().map(|name| within(&labels::metric(name))),

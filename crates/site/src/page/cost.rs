@@ -114,9 +114,7 @@ pub(super) struct CostPage;
 
 impl PageKind for CostPage {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
-        vec![Draft::new("cost/index.html", |site| {
-            Ok(DrawnPage::new(page(site).map_err(template_fault)?))
-        })]
+        vec![Draft::new("cost/index.html", |site| Ok(DrawnPage::new(page(site).map_err(template_fault)?)))]
     }
 }
 

@@ -9,6 +9,9 @@ use super::number;
 use super::shell::Shell;
 use sparkbench_model::Altered;
 
+/// Files without any note that the page lists. The others are in `analysis.json`.
+const MOST_LISTED: usize = 200;
+
 #[derive(Template)]
 #[template(path = "data.html")]
 struct Page {
@@ -18,6 +21,7 @@ struct Page {
     skipped: Vec<InputRow>,
     /// Read, and of no run.
     apart: Vec<InputRow>,
+    unlisted: Option<String>,
     inputs: Vec<InputRow>,
     summary: String,
 }
@@ -81,6 +85,8 @@ pub(super) fn page(site: &Site<'_>) -> Result<String, askama::Error> {
     };
     let apart = inputs.iter().filter(|(_, row)| row.not_joined.is_some()).map(|(_, row)| row.clone()).collect();
     let (left_out, taken): (Vec<_>, Vec<_>) = inputs.into_iter().partition(|(skipped, _)| *skipped);
+    let unlisted = taken.len().saturating_sub(MOST_LISTED);
+    let inputs: Vec<_> = taken.into_iter().map(|(_, row)| row).take(MOST_LISTED).collect();
     Page {
         shell: Shell::new("data/index.html", "Data – sparkbench", "data", site)
             .described("Every number of this site to download, with hashes, and every file it was read from."),
@@ -97,7 +103,8 @@ pub(super) fn page(site: &Site<'_>) -> Result<String, askama::Error> {
             .collect(),
         schema: sparkbench_verdict::report::SCHEMA,
         skipped: left_out.into_iter().map(|(_, row)| row).collect(),
-        inputs: taken.into_iter().map(|(_, row)| row).collect(),
+        inputs,
+        unlisted: (unlisted > 0).then(|| counted(unlisted, "more file", "more files")),
         apart,
         summary,
     }
@@ -113,15 +120,13 @@ pub(super) fn about(path: &str) -> &'static str {
         "data/runs.csv" => "One row per run, metrics as columns",
         "data/runs.parquet" => "One row per run with settings and metrics, units in the metadata of the file",
         "data/comparisons.parquet" => "One row per comparison, units in the metadata of the file",
+        "data/extras.parquet" => "One row per figure that is no metric, with the place it was read from",
         "data/requests.parquet" => "One row per request and metric, units in the metadata of the file",
         "data/report.xlsx" => "A workbook: summary, groups, runs, requests and metadata, with numbers as numbers",
         "data/units.csv" => "Every column of every table: type, unit, which way is better, definition",
         "data/datapackage.json" => "Every download with its columns, hash and licence, for programs (Data Package)",
         "data/VERSIONS.md" => "Versions of everything that was measured, and of the analysis",
         "data/PRIVACY.md" => "What was replaced before publishing, how often and where",
-        super::bundle::PATH => {
-            "This whole site, to unpack and read from a folder, without frozen versions and large logs"
-        }
         "data/SHA256SUMS" => "Hashes of every other file of this site",
         _ => "Further data",
     }

@@ -67,9 +67,7 @@ impl PageKind for EnginesPage {
         if by_engine(site).len() < 2 {
             return Vec::new();
         }
-        vec![Draft::new("engines/index.html", |site| {
-            Ok(DrawnPage::new(page(site).map_err(template_fault)?))
-        })]
+        vec![Draft::new("engines/index.html", |site| Ok(DrawnPage::new(page(site).map_err(template_fault)?)))]
     }
 }
 

@@ -12,7 +12,6 @@ use super::Page;
 use super::publish::Earlier;
 use sparkbench_text::error::Error;
 use sparkbench_text::escape::cell as text;
-use sparkbench_text::hash::hash;
 use sparkbench_verdict::report::{Analysis, Comparison, Comparisons, Interval, NamedInterval, Scope};
 
 /// `data/analysis.json`.
@@ -323,11 +322,6 @@ pub(super) fn sums<'a>(files: impl Iterator<Item = (&'a str, &'a str)>, earlier:
     sums_of(files.map(|(path, sha256)| format!("{sha256}  {path}\n")).collect(), earlier)
 }
 
-/// [`sums`] over pages that are not hashed yet.
-pub(super) fn sums_of_pages(pages: &[&Page]) -> Page {
-    sums_of(pages.iter().map(|page| format!("{}  {}\n", hash(&page.bytes), page.path)).collect(), &[])
-}
-
 fn sums_of(mut lines: Vec<String>, earlier: &[Earlier]) -> Page {
     lines.extend(earlier.iter().flat_map(|e| &e.files).map(|(path, sum)| format!("{sum}  {path}\n")));
     lines.sort_by(|a, b| a.get(66..).cmp(&b.get(66..)));
@@ -362,6 +356,7 @@ fn named(interval: Option<&NamedInterval>) -> (String, String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sparkbench_text::hash::hash;
 
     #[test]
     fn numbers_are_numbers() {

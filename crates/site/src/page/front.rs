@@ -123,9 +123,7 @@ pub(super) struct FrontPage;
 
 impl PageKind for FrontPage {
     fn drafts<'a>(&self, _: &Site<'a>) -> Vec<Draft<'a>> {
-        vec![Draft::new("index.html", |site| {
-            Ok(DrawnPage::new(page(site).map_err(template_fault)?))
-        })]
+        vec![Draft::new("index.html", |site| Ok(DrawnPage::new(page(site).map_err(template_fault)?)))]
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) struct Excerpt {
     /// How much of it is shown.
     pub count: String,
     pub notes: Vec<String>,
-    pub rows: Vec<RowView>,
+    pub rows: Vec<LineView>,
 }
 
 /// Figures that one rule read, beside their line.
@@ -28,7 +28,7 @@ pub(super) struct CiteView {
 }
 
 /// A line, or what is left out between two.
-pub(super) enum RowView {
+pub(super) enum LineView {
     /// A line that figures were read from.
     Read {
         anchor: String,
@@ -70,7 +70,7 @@ fn excerpt(at: usize, file: &RunFile<'_>, run: &RunReport) -> Excerpt {
     let mut shown = 0_u64;
     for row in file.rows() {
         if row.number > last + 1 {
-            rows.push(RowView::Gap);
+            rows.push(LineView::Gap);
         }
         last = row.number;
         shown += 1;
@@ -78,14 +78,14 @@ fn excerpt(at: usize, file: &RunFile<'_>, run: &RunReport) -> Excerpt {
         let cut = (row.cut > 0).then(|| cut_words(row.cut));
         rows.push(match file.cites.get(&row.number) {
             Some(cites) => {
-                RowView::Read { anchor: of_row(at, row.number), number, text, cut, cites: views(run, cites) }
+                LineView::Read { anchor: of_row(at, row.number), number, text, cut, cites: views(run, cites) }
             }
-            None => RowView::Near { number, text, cut },
+            None => LineView::Near { number, text, cut },
         });
     }
     let total = file.text.map_or(0, |text| text.total);
     if last < total {
-        rows.push(RowView::Gap);
+        rows.push(LineView::Gap);
     }
     let what = if file.text.is_some_and(|text| text.shape == Shape::Values) { "rows" } else { "lines" };
     let count = match shown == total {

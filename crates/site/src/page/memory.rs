@@ -29,8 +29,6 @@ pub(super) struct Late {
     pub version: Version,
     /// The files of that version.
     pub frozen: Vec<Arc<HashedPage>>,
-    /// The site in one file, where there is one.
-    pub bundle: Option<Arc<HashedPage>>,
 }
 
 /// Pages of before, by path.
@@ -60,7 +58,6 @@ impl Memory {
         let Some(shows) = &draft.shows else { return draw(site, draft) };
         let mut marker = Marker::default();
         shows(site, &mut marker);
-        marker.json(&save::wanted(site, &draft.path));
         let mark = marker.finish();
         let sheets = match self.before.get(&draft.path) {
             Some((before, sheets)) if *before == mark && stamped => stamp_anew(site, &draft.path, sheets)?,
@@ -104,7 +101,7 @@ fn stamp_anew(site: &Site<'_>, path: &str, sheets: &[Arc<HashedPage>]) -> Result
 /// Draws a page, with the files beside it.
 pub(super) fn draw<'a>(site: &Site<'a>, draft: &Draft<'a>) -> Result<Vec<Arc<HashedPage>>, Error> {
     let drawn = (draft.draw)(site)?;
-    let (html, figures) = match save::wanted(site, &draft.path) {
+    let (html, figures) = match save::wanted(&draft.path) {
         true => save::figures(&draft.path, &drawn.html),
         false => (drawn.html, Vec::new()),
     };

@@ -12,7 +12,6 @@ mod agreement;
 mod alone;
 mod altered;
 mod badge;
-mod bundle;
 mod calibration;
 mod campaign;
 mod cell;
@@ -128,7 +127,7 @@ pub fn render(analysis: &Analysis, extras: &Extras) -> Result<Vec<Page>, Error> 
 }
 
 /// Like [`render`], but draws only those pages that `memory` does not hold. The site is the same. Unless `whole`, parts made of the whole
-/// site are those of the last time. These are its version, the site in one file, and both names in the feet of unchanged pages. They take
+/// site are those of the last time. These are its version, and its name in the feet of unchanged pages. They take
 /// longer than everything else.
 ///
 /// Fails like [`render`].
@@ -176,19 +175,12 @@ fn sheets<'a>(
         None => freeze(&site, &sheets)?,
     };
     sheets.extend(frozen.iter().cloned());
-    let bundle = match earlier {
-        Some(earlier) => earlier.bundle.clone(),
-        None => bundle::of(&sheets)?.map(HashedPage::new),
-    };
-    if let Some(bundle) = &bundle {
-        bundle::put(&mut site, &mut sheets, Arc::clone(bundle))?;
-    }
     let hashes = sheets.iter().map(|sheet| (sheet.page.path.as_str(), sheet.sha256.as_str()));
     sheets.push(HashedPage::new(export::sums(hashes, &extras.publication.earlier)));
     sheets.sort_by(|a, b| a.page.path.cmp(&b.page.path));
     match sheets.windows(2).find(|pair| pair[0].page.path == pair[1].page.path) {
         Some(pair) => Err(Error::archive(format!("two files of the site want the path '{}'", pair[0].page.path))),
-        None => Ok((sheets, memory::Late { version, frozen, bundle })),
+        None => Ok((sheets, memory::Late { version, frozen })),
     }
 }
 

@@ -138,7 +138,7 @@ impl PageKind for RunPage {
 /// Everything that the page of a run is drawn from.
 fn shows(site: &Site<'_>, run: &RunReport, before: Option<&RunReport>, after: Option<&RunReport>, marker: &mut Marker) {
     Shell::shows(site, marker);
-    marker.json(run).json(&[before, after].map(|run| run.map(|run| &run.id)));
+    marker.json(run).json(&run.extras).json(&[before, after].map(|run| run.map(|run| &run.id)));
     marker.text(title(site, run)).json(&site.model_title(&run.model)).json(&site.errors(&run.campaign, &run.model));
     // What a chart says of its data depends on whether all of it can be had.
     marker.json(&site.extras.extra_files.iter().map(|file| &file.page.path).collect::<Vec<_>>());
@@ -456,12 +456,6 @@ fn requests(site: &Site<'_>, run: &RunReport) -> Vec<FigureView> {
     series
         .iter()
         .enumerate()
-        .flat_map(|(k, s)| {
-            [
-                figure::sequence(site, &format!("requests-{k}"), &s.metric, run, &s.values),
-                figure::distribution(site, &format!("distribution-{k}"), &s.metric, run, &s.values),
-            ]
-        })
-        .flatten()
+        .filter_map(|(k, s)| figure::sequence(site, &format!("requests-{k}"), &s.metric, run, &s.values))
         .collect()
 }

@@ -7,17 +7,14 @@
 //! others.
 
 use super::Page;
-use super::index::Site;
 use crate::chart::figure::standalone;
 use sparkbench_text::escape;
 
-/// From this many runs on, the charts of a run's own page are not written as files. They are most of the charts of a site (some eight a run,
-/// 20 kB each), and few are ever opened. The drawing in the page is the same.
-const MOST_RUNS: usize = 100;
-
-/// Whether the charts of this page become files.
-pub(super) fn wanted(site: &Site<'_>, path: &str) -> bool {
-    path.ends_with("index.html") && (!path.starts_with("r/") || site.analysis.runs.len() <= MOST_RUNS)
+/// Whether the charts of this page become files. Those of runs and of single cells are most of the charts of a site, and few are ever opened.
+/// The drawing in the page is the same.
+pub(super) fn wanted(path: &str) -> bool {
+    let below_campaign = path.starts_with("c/") && path.matches('/').count() > 2;
+    path.ends_with("index.html") && !path.starts_with("r/") && !below_campaign
 }
 
 /// The page with its links, and what they lead to.

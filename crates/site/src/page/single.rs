@@ -157,9 +157,14 @@ impl Rewrite<'_> {
         let pairs = pairs(attributes)?;
         let href = pairs.iter().find(|(key, _)| *key == "href").and_then(|(_, value)| *value)?;
         match self.way(href) {
-            Way::Run(id) if in_runs => {
+            // The name of the run. Its figures lead to their lines, which are on its own page.
+            Way::Run(id) if in_runs && !href.contains('#') => {
                 out.push_str(&format!("<span id=\"run-{id}\">"));
                 return Some("span");
+            }
+            Way::Run(_) if in_runs => {
+                out.push_str(&format!("<{plain}>"));
+                return Some(plain);
             }
             Way::To(_) | Way::Run(_) => {}
             Way::Gone => {

@@ -131,13 +131,9 @@ pub(super) struct TrapsPage;
 
 impl PageKind for TrapsPage {
     fn drafts<'a>(&self, site: &Site<'a>) -> Vec<Draft<'a>> {
-        let all = Draft::new("traps/index.html", |site| {
-            Ok(DrawnPage::new(page(site).map_err(template_fault)?))
-        });
+        let all = Draft::new("traps/index.html", |site| Ok(DrawnPage::new(page(site).map_err(template_fault)?)));
         let own = known(site).into_iter().map(|trap| {
-            Draft::new(own_path(trap.id), move |site| {
-                Ok(DrawnPage::new(own(site, &trap).map_err(template_fault)?))
-            })
+            Draft::new(own_path(trap.id), move |site| Ok(DrawnPage::new(own(site, &trap).map_err(template_fault)?)))
         });
         std::iter::once(all).chain(own).collect()
     }

@@ -177,6 +177,14 @@ mod tests {
         Folder::new(&format!("write-{name}"))
     }
 
+    fn hashed(pages: &[Page]) -> Page {
+        let hashes: Vec<_> = pages.iter().map(|page| sparkbench_text::hash::hash(&page.bytes)).collect();
+        super::super::export::sums(
+            pages.iter().zip(&hashes).map(|(page, hash)| (page.path.as_str(), hash.as_str())),
+            &[],
+        )
+    }
+
     /// A site with its list of hashes.
     fn site(word: &str, more: &[(&str, &str)]) -> Vec<Page> {
         let mut pages = vec![
@@ -184,7 +192,7 @@ mod tests {
             Page::new(MARK, format!("{{\"schema\":\"{}\"}}", sparkbench_verdict::report::SCHEMA)),
         ];
         pages.extend(more.iter().map(|(path, text)| Page::new(*path, *text)));
-        let sums = super::super::export::sums_of_pages(&pages.iter().collect::<Vec<_>>());
+        let sums = hashed(&pages);
         pages.push(sums);
         pages
     }

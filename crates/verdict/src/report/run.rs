@@ -39,8 +39,9 @@ pub struct RunReport {
     pub requests: BTreeMap<String, usize>,
     /// `outlier:modified_z:METRIC`, `first_run:METRIC`, `invalid:WHY`, ...
     pub flags: Vec<String>,
-    /// Figures of the source that are not among our metrics.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// Figures of the source that are not among our metrics. Some tools write a thousand a run, so they stand in a table of their own
+    /// (`data/extras.parquet`) and not in `analysis.json`.
+    #[serde(skip)]
     pub extras: Vec<Extra>,
     /// Settings and launch facts.
     pub setup: Setup,

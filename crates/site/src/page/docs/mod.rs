@@ -115,10 +115,8 @@ impl PageKind for DocsPage {
         let index =
             Draft::new(HOME, |site| Ok(DrawnPage::new(index(site).map_err(template_fault)?))).keyed(Shell::shows);
         let pages = (0..MANUAL.len()).zip(MANUAL).map(|(at, chapter)| {
-            Draft::new(path(chapter), move |site| {
-                Ok(DrawnPage::new(page(site, at, chapter).map_err(template_fault)?))
-            })
-            .keyed(Shell::shows)
+            Draft::new(path(chapter), move |site| Ok(DrawnPage::new(page(site, at, chapter).map_err(template_fault)?)))
+                .keyed(Shell::shows)
         });
         std::iter::once(index).chain(pages).collect()
     }

@@ -13,7 +13,7 @@ mod telemetry;
 pub(super) use self::forest::{forest, forest_to, has_per_cent, tally};
 pub(super) use self::history::{history, replication};
 pub(super) use self::looks::over_looks;
-pub(super) use self::requests::{MOST_STEPS, distribution, sequence, whole_series};
+pub(super) use self::requests::{MOST_STEPS, sequence, whole_series};
 pub(super) use self::runs::{order_sentence, run_order, spread, stretches};
 pub(super) use self::telemetry::telemetry;
 

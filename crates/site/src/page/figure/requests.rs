@@ -1,4 +1,4 @@
-//! Requests of one run: how they are distributed, and how they follow each other.
+//! Requests of one run, as they follow each other.
 //!
 //! In:  the values of one metric, request by request.  Out: drawings with a table of bounded length.
 //! Not here: requests of several runs (see `cell_figures`).
@@ -6,7 +6,7 @@
 use super::{FigureView, MOST_DRAWN, MOST_ROWS};
 use crate::chart::run_order::{Run, RunOrder, RunOrderArm};
 use crate::chart::thin::{extremes, stretch};
-use crate::chart::{Ecdf, Layouts, Table, ecdf};
+use crate::chart::{Layouts, Table, ecdf};
 use crate::page::index::Site;
 use crate::page::labels;
 use crate::page::number;
@@ -15,38 +15,6 @@ use sparkbench_verdict::report::RunReport;
 
 /// Steps of a distribution that `chart` draws.
 pub(crate) const MOST_STEPS: usize = ecdf::STEPS;
-
-/// Requests of one run: their distribution.
-pub(crate) fn distribution(
-    site: &Site<'_>,
-    id: &str,
-    metric: &str,
-    run: &RunReport,
-    values: &[f64],
-) -> Option<FigureView> {
-    let finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
-    let n = finite.len();
-    if n < 2 {
-        return None;
-    }
-    let chart = Ecdf {
-        title: format!("{} of the requests of this run", labels::metric(metric)),
-        finding: Some(shares(metric, run).unwrap_or_else(|| between(&finite, metric))),
-        axis: within(&labels::metric(metric)),
-        unit: labels::unit(metric).to_owned(),
-        log_x: false,
-        curves: vec![ecdf::Curve { label: run.environment.clone(), values: finite }],
-    };
-    let mut view = FigureView::compact(id, chart.draw_as(id, Layouts::Narrow));
-    if n > MOST_STEPS {
-        view.note = Some(format!(
-            "Drawn with {MOST_STEPS} of {} steps, the tails whole: {}.",
-            number::count(n as u64),
-            whole_series(site)
-        ));
-    }
-    Some(view)
-}
 
 /// Median and 90th percentile of the requests, where the run reports them.
 fn shares(metric: &str, run: &RunReport) -> Option<String> {
@@ -59,9 +27,9 @@ fn shares(metric: &str, run: &RunReport) -> Option<String> {
 }
 
 /// Between which values the requests lie.
-fn between(values: &[f64], metric: &str) -> String {
+fn between(values: &[(f64, f64)], metric: &str) -> String {
     let (low, high) =
-        values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
+        values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (_, v)| (low.min(*v), high.max(*v)));
     let (n, unit) = (number::count(values.len() as u64), labels::unit(metric));
     format!("{n} requests between {} and {}\u{a0}{unit}.", number::plain(low), number::plain(high))
 }
@@ -80,7 +48,7 @@ pub(crate) fn sequence(site: &Site<'_>, id: &str, metric: &str, run: &RunReport,
         .collect();
     let chart = RunOrder {
         title: format!("{} in the order of the requests", labels::metric(metric)),
-        finding: Some(between(&finite.iter().map(|(_, value)| *value).collect::<Vec<_>>(), metric)),
+        finding: Some(shares(metric, run).unwrap_or_else(|| between(&finite, metric))),
         axis: within(&labels::metric(metric)),
         unit: labels::unit(metric).to_owned(),
         x_axis: "request".into(),
