@@ -74,7 +74,7 @@ the last row
 "#;
     let folder = Folder::new("masks-published-rows");
     for k in 0..6 {
-        let log = format!("{LOG}Total Output Throughput (tokens/sec):             {}\n", 100 + k);
+        let log = format!("{LOG}= PERFORMANCE OVERVIEW\nTotal Output Throughput (tokens/sec):  {}\n", 100 + k);
         put_run(&folder, ["native", "container"][k % 2], k / 2 + 1, k, &log);
     }
     let ending = analyse(&folder, &[]).expect(0);
@@ -82,7 +82,7 @@ the last row
     let site = site(&folder);
     holds_no_secret(&site);
     let row = LOG.lines().count();
-    let last = format!("<b>{row}</b><code>the last row</code>");
+    let last = format!("<span>{row}</span><code>the last row</code>");
     assert!(!pages(&site, &last).is_empty(), "no page shows the last row as {row}");
     let report = site.iter().find(|(path, _)| path == "data/PRIVACY.md").map(|(_, text)| text.as_str());
     assert!(
@@ -100,10 +100,10 @@ fn a_secret_where_a_row_is_cut_and_behind_colours_is_masked() {
         let log = format!(
             "{before}url postgres://ann:SeKret01Zq7x9Kp@h:5/x\n\
              {before} ghp_Ab1Ab1Ab1SeKret02Z9Ab1cd2Ef3Z9Ab1cd2Ef3\n\
+             = PERFORMANCE OVERVIEW\n\
+             Total Output Throughput (tokens/sec):  100\n\
              {before}args: {{'api_key': ['SeKret03Zq7x9Kp', 'SeKret04Zq7x9Kp'], 'b': 1}}\n\
-             Total Output Throughput (tokens/sec):             100\n\
-             \x1b[33mghp_Ab1Ab1Ab1SeKret05Z9Ab1cd2Ef3Z9Ab1cd2Ef3\x1b[0m\n\
-             api_key=\x1b[33mSeKret07Zq7x9Kp\x1b[0m\nthe last row\n"
+             \x1b[33mghp_Ab1Ab1Ab1SeKret05Z9Ab1cd2Ef3Z9Ab1cd2Ef3\x1b[0m api_key=\x1b[33mSeKret07Zq7x9Kp\x1b[0m\nthe last row\n"
         );
         put_run(&folder, ["native", "container"][k % 2], k / 2 + 1, k, &log);
     }

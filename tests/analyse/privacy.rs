@@ -150,8 +150,9 @@ fn logs_are_shown_without_the_secrets_in_them() {
         });
         folder.put(&format!("in/flat/{name}_metadata.json"), metadata.to_string());
         let log = format!(
-            "annika@bigbox7:~/run$ bench --password hunter2hunter2\nserving 10.20.30.40:8000\nTotal Output Throughput (tokens/sec):             {}\n\
-             -----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA7\n-----END RSA PRIVATE KEY-----\nbye annika\n",
+            "annika@bigbox7:~/run$ bench --password hunter2hunter2\nserving 10.20.30.40:8000\n= PERFORMANCE OVERVIEW\n\
+             Total Output Throughput (tokens/sec):  {}\nbye annika\n\
+             -----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA7\n-----END RSA PRIVATE KEY-----\n",
             100 + k
         );
         folder.put(&format!("in/flat/{name}.log"), log);

@@ -138,7 +138,7 @@ pub(super) fn requests(id: &str, spans: &[Span], course: Option<&CourseReport>) 
         requests: bars,
         in_flight: in_flight(spans).into_iter().map(|(at, count)| (at - zero, count as f64)).collect(),
     };
-    Some(FigureView::new(id, chart.draw(id)))
+    Some(FigureView::compact(id, chart.draw(id)))
 }
 
 /// The last lines of the logs of a run.

@@ -87,10 +87,12 @@ fn excerpt(at: usize, file: &RunFile<'_>, run: &RunReport) -> Excerpt {
     if last < total {
         rows.push(LineView::Gap);
     }
-    let what = if file.text.is_some_and(|text| text.shape == Shape::Values) { "rows" } else { "lines" };
-    let count = match shown == total {
-        true => format!("all {} {what}", number::count(total)),
-        false => format!("{} of {} {what}", number::count(shown), number::count(total)),
+    let of_values = file.text.is_some_and(|text| text.shape == Shape::Values);
+    let (one, several) = if of_values { ("row", "rows") } else { ("line", "lines") };
+    let count = match (shown == total, total) {
+        (true, 1) => format!("its only {one}"),
+        (true, _) => format!("all {} {several}", number::count(total)),
+        (false, _) => format!("{} of {} {several}", number::count(shown), number::count(total)),
     };
     Excerpt { file: file.path.to_owned(), count, notes: notes(file), rows }
 }

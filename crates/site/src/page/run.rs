@@ -16,7 +16,7 @@ use super::number::{self, ABSENT, plain_or};
 use super::places;
 use super::shell::Shell;
 use sparkbench_archive::manifest::RUN_FILE;
-use sparkbench_model::{Altered, Extra, ExtraValue, Metric, Origin, Setup, Status};
+use sparkbench_model::{Altered, Extra, ExtraValue, Metric, Origin, Series, Setup, Status};
 use sparkbench_verdict::derive;
 use sparkbench_verdict::mark::{self, Marker};
 use sparkbench_verdict::report::RunReport;
@@ -26,6 +26,9 @@ const ROOT: &str = "../../";
 
 /// Rows of what is no metric: a box of eight GPUs has 40.
 const SAID_MOST: usize = 200;
+
+/// Metrics whose requests are drawn one after the other. What the others add is in their percentiles and on the page of the cell.
+const DRAWN: [&str; 2] = ["ttft_ms", "e2e_latency_ms"];
 
 /// Endings of logs that a run leaves beside the files it was put together from.
 const LOGS: &[&str] = &[".log", ".out", ".err", ".log.gz"];
@@ -453,8 +456,13 @@ fn setup(site: &Site<'_>, run: &RunReport) -> Vec<Fact> {
 
 fn requests(site: &Site<'_>, run: &RunReport) -> Vec<FigureView> {
     let Some(series) = site.extras.requests.get(&run.id) else { return Vec::new() };
-    series
-        .iter()
+    let of_choice = |s: &&Series| DRAWN.contains(&s.metric.as_str());
+    let mut drawn: Vec<&Series> = series.iter().filter(of_choice).collect();
+    if drawn.is_empty() {
+        drawn = series.iter().take(DRAWN.len()).collect();
+    }
+    drawn
+        .into_iter()
         .enumerate()
         .filter_map(|(k, s)| figure::sequence(site, &format!("requests-{k}"), &s.metric, run, &s.values))
         .collect()
