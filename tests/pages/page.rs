@@ -166,7 +166,7 @@ fn a_run_with_three_series_of_a_thousand_requests_stays_light_and_says_what_it_t
     extras.requests.insert(id.clone(), series.to_vec());
     let html = text(&page::render(&analysis, &extras).unwrap(), &format!("r/{id}/index.html"));
     assert!(html.len() <= 150_000, "{} bytes", html.len());
-    assert_eq!(html.matches("the least and the greatest of every 5 of").count(), 3);
+    assert_eq!(html.matches("the least and the greatest of every 5 of").count(), 2, "TTFT and E2E latency are drawn");
 }
 
 #[test]

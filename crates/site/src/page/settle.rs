@@ -21,6 +21,9 @@ const MANY: usize = 13;
 /// How long a table may be and still be waited for. Its rows are alike, so a tenth of this comes over the line.
 const LONGEST: usize = 120_000;
 
+/// How little may follow the tables of the first screen for the foot to be waited for with them.
+const SHORT: usize = 3_000;
+
 /// The box around every table, as the templates write it.
 const BOX: &str = "<div class=\"scroll";
 
@@ -38,7 +41,11 @@ pub(super) fn page(html: String) -> String {
     let Some(end) = seen.filter(|at| !is_folded(&screen[..*at])).map_while(|at| end_of_table(screen, at)).last() else {
         return html;
     };
-    let end = main + end;
+    let mut end = main + end;
+    // The foot of a short page is in the first screen too, and a line of it that arrives in two pieces is broken anew.
+    if let Some(foot) = html.rfind("</footer>").filter(|foot| (end..end + SHORT).contains(foot)) {
+        end = foot;
+    }
     if html.contains("id=\"first-tables\"") {
         return html;
     }
@@ -106,6 +113,17 @@ mod tests {
         assert!(html.starts_with("<head><link rel=\"expect\" href=\"#first-tables\" blocking=\"render\">\n</head>"));
         assert!(html.contains("</table></div><span id=\"first-tables\" hidden></span>"), "{html}");
         assert_eq!(page(html.clone()), html, "once is enough");
+    }
+
+    #[test]
+    fn the_foot_of_a_short_page_is_waited_for_with_its_table() {
+        let with_foot = |between: usize| {
+            let table = "<div class=\"scroll\"><table></table></div>";
+            let foot = format!("{}<footer>foot</footer>", "x".repeat(between));
+            page(format!("<head></head><main id=\"m\">{table}</main>{foot}"))
+        };
+        assert!(with_foot(10).ends_with(&format!("foot{END}</footer>")));
+        assert!(with_foot(SHORT).contains(&format!("</table></div>{END}</main>")));
     }
 
     #[test]
