@@ -44,7 +44,7 @@ pub(super) fn of(campaign: &CampaignReport, groups: &[Group], round: &Round<'_>)
     }
     let splits = arms.len() * SPLITS;
     let different: usize = arms.iter().map(|arm| arm.different).sum();
-    let count = |of: fn(&CalibrationArm) -> VerdictKind| arms.iter().filter(|arm| differs(of(arm))).count();
+    let count = |of: fn(&CalibrationArm) -> VerdictKind| arms.iter().filter(|arm| of(arm).is_difference()).count();
     Some(CalibrationReport {
         campaign: campaign.name.clone(),
         splits,
@@ -76,7 +76,7 @@ fn split(group: &Group, way: Way, margin: Option<f64>, settings: &Settings) -> C
         let (a, b) = shuffled(&group.values, &mut Stream::new(base, split as u64));
         match judge(&a, &b) {
             VerdictKind::Equivalent => equivalent += 1,
-            kind if differs(kind) => different += 1,
+            kind if kind.is_difference() => different += 1,
             _ => {}
         }
     }
@@ -137,10 +137,6 @@ fn judged(
     grammar::decide(&grounds).kind
 }
 
-const fn differs(kind: VerdictKind) -> bool {
-    matches!(kind, VerdictKind::Slower | VerdictKind::Faster | VerdictKind::More | VerdictKind::Less)
-}
-
 /// Two halves at random. Of an odd number the second has one more.
 fn shuffled(values: &[f64], stream: &mut Stream) -> (Vec<f64>, Vec<f64>) {
     let mut order = values.to_vec();
@@ -196,7 +192,7 @@ mod tests {
             let values: Vec<f64> = (0..20).map(|_| 100.0 + (0..12).map(|_| stream.uniform()).sum::<f64>()).collect();
             for _ in 0..EACH {
                 let (a, b) = shuffled(&values, &mut stream);
-                different += usize::from(differs(judge(&a, &b)));
+                different += usize::from(judge(&a, &b).is_difference());
             }
         }
         let share = different as f64 / (ARMS * EACH) as f64;

@@ -49,7 +49,7 @@ pub(super) fn finish(
         if c.sequential.is_some() {
             caveats.push(sequential::CAVEAT.to_owned());
         }
-        caveats.extend(self::caveats(&c, (&a, &b)));
+        caveats.extend(self::caveats(&c, decision.kind, (&a, &b)));
         if !second_session(&c, groups) {
             caveats.push("one session".to_owned());
         }
@@ -138,7 +138,7 @@ fn interval_of_verdict(kind: VerdictKind, grounds: &VerdictInputs, settings: &Se
 }
 
 /// Caveats in the order of the contract, each when it applies.
-fn caveats(c: &Comparison, arms: Arms<'_>) -> Vec<String> {
+fn caveats(c: &Comparison, kind: VerdictKind, arms: Arms<'_>) -> Vec<String> {
     let mut said = Vec::new();
     match c.design {
         Design::OneAfterTheOther => {
@@ -153,7 +153,7 @@ fn caveats(c: &Comparison, arms: Arms<'_>) -> Vec<String> {
         let n = if a == b { format!("n = {a}") } else { format!("n = {a} and {b}") };
         said.push(format!("{n}, below {}", bootstrap::SMALL_N));
     }
-    said.extend(spread(c).map(str::to_owned));
+    said.extend(spread(c, kind).map(str::to_owned));
     let mut flagged = 0;
     for group in [arms.0, arms.1].into_iter().flatten() {
         if let Some(cv) = group.cv_pct.filter(|cv| *cv > CV_LIMIT_PCT) {
@@ -170,8 +170,8 @@ fn caveats(c: &Comparison, arms: Arms<'_>) -> Vec<String> {
 }
 
 /// What skewed figures do to the tests of arms without blocks (statistics contract, section 9). The spread of a few runs says little about
-/// that of many, so numbers far apart are told as well.
-fn spread(c: &Comparison) -> Option<&'static str> {
+/// that of many. So a difference of few runs is told as well, and so are numbers far apart.
+fn spread(c: &Comparison, kind: VerdictKind) -> Option<&'static str> {
     if c.design == Design::InBlocks {
         return None;
     }
@@ -185,6 +185,9 @@ fn spread(c: &Comparison) -> Option<&'static str> {
         (false, _) if least > 1 && least < bootstrap::SMALL_N && most >= 2 * least => {
             Some("unequal numbers of runs: if spreads differ too, differences are found too often (variance-differs)")
         }
+        (false, _) if least > 1 && least < bootstrap::SMALL_N && kind.is_difference() => Some(
+            "so few runs hardly show their spread: if spreads differ, differences are found too often (variance-differs)",
+        ),
         (false, _) => None,
     }
 }

@@ -422,6 +422,11 @@ pub enum VerdictKind {
 }
 
 impl VerdictKind {
+    /// Whether a difference is shown, whichever way it goes.
+    pub const fn is_difference(self) -> bool {
+        matches!(self, Self::Slower | Self::Faster | Self::More | Self::Less)
+    }
+
     /// Name in the contracts.
     pub const fn word(self) -> &'static str {
         match self {
