@@ -114,9 +114,9 @@ fn report(summary: &Summary, archive: &Path, suite: &Path, talk: &Talk) -> Resul
         (true, lost) => format!("complete and sealed with {lost} losses on record"),
     };
     talk.say(&format!(
-        "{}: {} runs done, {} failed, {} left, {state}",
+        "{}: {} done, {} failed, {} left, {state}",
         shown(archive),
-        summary.finished,
+        count(summary.finished, "run"),
         summary.failed.len(),
         summary.left
     ));

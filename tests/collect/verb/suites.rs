@@ -55,7 +55,7 @@ fn some_runs_now_and_the_rest_later_make_one_sealed_archive() {
     let folder = Folder::new("suites-only");
     folder.put("suite.toml", lenient(3));
     let ending = collect(&folder, &["--only", "*r02"], &[]).expect(0);
-    assert!(ending.err.contains("1 runs done, 0 failed, 2 left, continue with --resume"), "{}", ending.err);
+    assert!(ending.err.contains("1 run done, 0 failed, 2 left, continue with --resume"), "{}", ending.err);
     assert!(!archive(&folder).join("seal.json").exists());
     assert_eq!(runs(&folder).into_keys().collect::<Vec<_>>(), ["002-native-none-job-r02"]);
     let half = held(&folder);
