@@ -78,6 +78,12 @@ pub(crate) struct Load {
     /// sweep begins.
     #[arg(long, help_heading = "Output")]
     resume: bool,
+    /// Title of the archived campaign [default: the name of the folder]
+    #[arg(long, value_name = "TEXT", requires = "archive", help_heading = "Output")]
+    title: Option<String>,
+    /// Label of where the server runs [default: what can be seen: native, container, remote or not-seen]
+    #[arg(long, value_name = "LABEL", requires = "archive", help_heading = "Output")]
+    environment: Option<String>,
     /// Container whose log is added to the archive
     #[arg(long, value_name = "NAME", requires = "archive", help_heading = "Output")]
     container: Option<String>,

@@ -673,14 +673,25 @@ fn an_archived_load_keeps_model_lengths_and_machine_for_its_pages() {
     let folder = Folder::new("load-archive-labels");
     let running = mock::start(Settings { ttft_ns: 1_000_000, itl_ns: 100_000, ..Settings::default() }).unwrap();
     let address = url(&running);
-    let shared = ["load", "--url", &address, "--isl", "48", "--osl", "8", "--requests", "8", "--archive", "kept"];
-    run_in(folder.path(), &[&shared[..], &["--concurrency", "2,4"]].concat(), &[]).expect(0);
+    let shared = ["load", "--url", &address, "--isl", "48", "--osl", "8", "--requests", "8"];
+    let named = ["--archive", "named", "--title", "A night with my Spark", "--environment", "Docker"];
+    run_in(folder.path(), &[&shared[..], &named].concat(), &[]).expect(0);
+    run_in(folder.path(), &[&shared[..], &["--archive", "kept", "--concurrency", "2,4"]].concat(), &[]).expect(0);
     running.stop().unwrap();
+    run_in(folder.path(), &["analyse", "named", "--site", "of-named"], &[]).expect(0);
+    let text = std::fs::read_to_string(folder.path().join("of-named/data/analysis.json")).unwrap();
+    let analysis: Value = serde_json::from_str(&text).unwrap();
+    let (campaign, run) = (&analysis["campaigns"][0], &analysis["runs"][0]);
+    assert_eq!(
+        (campaign["title"].as_str(), run["environment"].as_str()),
+        (Some("A night with my Spark"), Some("docker"))
+    );
     run_in(folder.path(), &["analyse", "kept", "--site", "site"], &[]).expect(0);
     let text = std::fs::read_to_string(folder.path().join("site/data/analysis.json")).unwrap();
     let analysis: Value = serde_json::from_str(&text).unwrap();
     let runs = analysis["runs"].as_array().unwrap();
     assert_eq!(runs.len(), 2);
+    assert!(runs.iter().all(|run| run["environment"] == "native"), "a process of this machine, in no container");
     for (run, batch) in runs.iter().zip([2.0, 4.0]) {
         let setup = &run["setup"];
         let found = (run["model"].as_str(), setup["model_id"].as_str(), setup["isl"].as_f64(), setup["osl"].as_f64());

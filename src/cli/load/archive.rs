@@ -68,8 +68,15 @@ pub(super) fn collect(
     let archive = std::path::absolute(folder).map_err(failed)?;
     let here = std::path::absolute(".").map_err(failed)?;
     let target = Target::parse(&args.load.url)?.with_path(loads.settings.path.as_deref())?;
-    let about =
-        About { model: about::model(host.as_ref(), &target, &loads.settings)?, machine: about::machine(host, &target) };
+    let seen = || match &args.container {
+        Some(_) => about::environment::CONTAINER,
+        None => about::environment::label(host.as_ref(), &target),
+    };
+    let about = About {
+        model: about::model(host.as_ref(), &target, &loads.settings)?,
+        machine: about::machine(host, &target),
+        environment: args.environment.as_deref().map_or_else(|| seen().to_owned(), label_of),
+    };
     if about.machine.is_none() {
         talk.say("the server runs on another machine, and the archive does not know its name. Give it as 'machine' in a labels.toml beside the archive");
     }
@@ -131,6 +138,7 @@ const DISK_GATE_KEY: &str = ", or lower 'disk_free_min_gib'";
 struct About {
     model: Option<String>,
     machine: Option<String>,
+    environment: String,
 }
 
 /// The suite that says what was typed. No label is made of a secret: in small letters nobody would find it again.
@@ -168,14 +176,16 @@ fn written(
     let mut whole = Table::new();
     whole.insert("schema".into(), text("sparkbench.suite/1"));
     whole.insert("name".into(), text(&name));
-    if name != folder {
-        whole.insert("title".into(), text(&folder));
+    if let Some(title) = args.title.as_ref().or_else(|| Some(&folder).filter(|folder| **folder != name)) {
+        whole.insert("title".into(), text(title));
     }
     whole.insert("repeats".into(), Toml::Integer(repeats.into()));
     whole.insert("seed".into(), Toml::Integer(i64::try_from(loads.settings.seed).unwrap_or(i64::MAX)));
     let table =
         |pairs: Vec<(&str, Toml)>| Toml::Table(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect());
-    whole.insert("environments".into(), table(vec![("native", Toml::Table(Table::new()))]));
+    // The client runs here, wherever the server does.
+    let client = table(vec![("kind", text("native"))]);
+    whole.insert("environments".into(), table(vec![(about.environment.as_str(), client)]));
     if let Some(machine) = &about.machine {
         whole.insert("machine".into(), text(machine));
     }

@@ -64,6 +64,7 @@ static MANUAL: &[Chapter] = chapters! {
         "gpu-probe",
         "load",
         "load-figures",
+        "what-servers-do",
         "archive",
         "settings",
         "formats",
