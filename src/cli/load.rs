@@ -9,6 +9,7 @@ mod archived;
 mod args;
 mod begun;
 mod chat;
+mod environment;
 mod fits;
 pub(crate) mod foreign;
 mod live;

@@ -19,7 +19,7 @@ use super::archived::{Found, Labels, WORKLOAD, summaries};
 use super::live::ProgressReporter;
 use super::plan::Loads;
 use super::points::{invalid, remarks};
-use super::{GO_ON, Load, about, begun};
+use super::{GO_ON, Load, about, begun, environment};
 use crate::cli::outcome::Outcome;
 use crate::cli::stdout::print;
 use crate::cli::talk::Talk;
@@ -69,8 +69,8 @@ pub(super) fn collect(
     let here = std::path::absolute(".").map_err(failed)?;
     let target = Target::parse(&args.load.url)?.with_path(loads.settings.path.as_deref())?;
     let seen = || match &args.container {
-        Some(_) => about::environment::CONTAINER,
-        None => about::environment::label(host.as_ref(), &target),
+        Some(_) => environment::CONTAINER,
+        None => environment::label(host.as_ref(), &target),
     };
     let about = About {
         model: about::model(host.as_ref(), &target, &loads.settings)?,
