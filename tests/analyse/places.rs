@@ -86,9 +86,9 @@ fn every_figure_of_every_run_leads_from_its_row_to_its_place_and_back() {
             if origin["line"].is_null() {
                 continue;
             }
-            let line = places.iter().filter(|place| is_line(&files, place));
-            let line = line.filter_map(|(path, anchor)| at(page(&files, path), anchor.as_deref()?));
-            let line = line.filter(|line| line.contains("<code>")).next();
+            let lines = places.iter().filter(|place| is_line(&files, place));
+            let mut lines = lines.filter_map(|(path, anchor)| at(page(&files, path), anchor.as_deref()?));
+            let line = lines.find(|line| line.contains("<code>"));
             let line = line.unwrap_or_else(|| panic!("{from}: {metric} names a line and leads to none"));
             assert!(line.contains(&format!("href=\"#{metric}\"")), "{from}: {metric} is not marked");
             assert!(line.contains(text(origin, "rule")), "{from}: the rule of {metric} is not named");
