@@ -118,11 +118,6 @@ impl<'a> Site<'a> {
         self.version = version::of(self.analysis, &self.downloads, &self.extras.publication.earlier);
     }
 
-    /// Notes one more.
-    pub fn add_listed(&mut self, file: &HashedPage) {
-        self.downloads.push(Download::of(file));
-    }
-
     /// Notes the paths of all pages.
     pub fn pages(&mut self, paths: impl Iterator<Item = String>) {
         self.paths = paths.collect();
