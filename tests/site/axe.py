@@ -13,7 +13,7 @@ from concurrent.futures import ProcessPoolExecutor
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
-from common import RESTS, arguments, browser, finish, in_turn, patient, report, watch
+from common import RESTS, arguments, browser, finish, in_turn, patient, report, served, watch
 
 # Colours, whether forced ones are on.
 SETTINGS = (("light", "none"), ("dark", "none"), ("light", "active"))
@@ -78,15 +78,21 @@ def look(task):
 def axe(chromium, site, path, settings):
     """Violations of one page in each of the settings. What a rule finds depends on the colours for those of COLOURS alone: the others are asked
     once."""
-    # axe is injected as a script, which the pages' own policy forbids; the policy has its own look below.
+    # axe is injected as a script, which the pages' own policy forbids; the policy has its own look below. It asks for the style sheet once
+    # more, which a browser gives from a server alone.
+    with served(site) as home:
+        return axe_from(chromium, home, str(path.relative_to(site)), settings)
+
+
+def axe_from(chromium, home, path, settings):
     context = patient(chromium.new_context(viewport={"width": 1280, "height": 900}, bypass_csp=True))
     page = context.new_page()
-    faults = watch(page, site)
+    faults = watch(page, home)
     looks = []
     for scheme, forced in settings:
         page.emulate_media(color_scheme=scheme, forced_colors=forced)
         if not looks:
-            page.goto(path.resolve().as_uri())
+            page.goto(home + path)
             # What is folded is looked at too.
             page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
             run = {"runOnly": {"type": "tag", "values": TAGS}, "rules": {"target-size": {"enabled": True}}}
