@@ -54,6 +54,13 @@ pub struct RawRow {
 }
 
 impl RawText {
+    /// Rows that are kept and shown before and after one that a figure was read from.
+    pub const AROUND: u64 = 3;
+    /// Rows that are kept and shown of the end, which tells why a run failed.
+    pub const TAIL: usize = 24;
+    /// Endings of logs that a run leaves beside the files it was put together from.
+    pub const LOGS: &[&str] = &[".log", ".out", ".err", ".log.gz"];
+
     /// The row a figure was read from, where the file names one and the row is kept.
     pub fn row_of(&self, origin: &Origin) -> Option<&RawRow> {
         let pointed = || origin.field.as_ref().and_then(|field| self.pointers.get(field)).copied();

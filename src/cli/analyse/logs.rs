@@ -16,9 +16,6 @@ use sparkbench_ingest::raw::{self, Named};
 use sparkbench_model::{RawText, Status};
 use sparkbench_verdict::report::{Input, RunReport};
 
-/// Endings of logs that a run leaves beside the files it was put together from.
-const LOGS: &[&str] = &[".log", ".out", ".err", ".log.gz"];
-
 /// A file that will be shown.
 #[derive(Default)]
 struct LogRequest {
@@ -137,7 +134,7 @@ fn wish(found: &Discovery, run: &RunReport, scrubbed: Option<&Scrubbed>, wishes:
             let disk = on_disk(path);
             let folder = disk.strip_suffix(RUN_FILE).filter(|folder| folder.ends_with('/'));
             let beside = folder.into_iter().flat_map(|folder| below(found, folder));
-            for log in beside.filter(|path| LOGS.iter().any(|ending| path.ends_with(ending))) {
+            for log in beside.filter(|path| RawText::LOGS.iter().any(|ending| path.ends_with(ending))) {
                 let shown = published(log);
                 let disk = (shown != log).then(|| log.to_owned());
                 wishes.entry(shown).or_insert(LogRequest { run: run.id.clone(), disk, ..LogRequest::default() });

@@ -3,10 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::{clean, values};
-use sparkbench_model::RawRow;
-
-/// Rows shown before and after one that a figure was read from.
-const AROUND: u64 = 3;
+use sparkbench_model::{RawRow, RawText};
 
 /// Named rows above which only the rows themselves are kept: together they show the surroundings of each.
 const MANY: usize = 400;
@@ -16,9 +13,6 @@ const ROW_BYTES: usize = 400;
 
 /// Longest text of a row that a figure was read from.
 const NAMED_BYTES: usize = 4_000;
-
-/// Rows of the end, which tell why a run failed.
-const TAIL: usize = 24;
 
 /// Takes rows in their order and forgets most of them.
 pub(super) struct Keep<'a> {
@@ -31,7 +25,7 @@ pub(super) struct Keep<'a> {
 
 impl<'a> Keep<'a> {
     pub(super) fn new(named: &'a BTreeSet<u64>) -> Self {
-        let around = if named.len() > MANY { 0 } else { AROUND };
+        let around = if named.len() > MANY { 0 } else { RawText::AROUND };
         Self { named, around, kept: Vec::new(), last: VecDeque::new(), total: 0 }
     }
 
@@ -57,7 +51,7 @@ impl<'a> Keep<'a> {
         if self.named.range(near).next().is_some() {
             self.kept.push(row);
         } else {
-            if self.last.len() == TAIL {
+            if self.last.len() == RawText::TAIL {
                 self.last.pop_front();
             }
             self.last.push_back(row);

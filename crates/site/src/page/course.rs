@@ -10,12 +10,9 @@ use super::number;
 use crate::chart::RequestTimeline;
 use crate::chart::request_timeline::RequestBar;
 use crate::chart::series::{Event, Stretch};
-use sparkbench_model::{Finding, Instant, Level, Span};
+use sparkbench_model::{Finding, Instant, Level, RawText, Span};
 use sparkbench_verdict::course::in_flight;
 use sparkbench_verdict::report::{CourseReport, RunReport};
-
-/// Lines at the end of a log that the page of a failed run shows.
-const TAIL: usize = 24;
 
 /// Logs of which the end is shown.
 const TAILS: usize = 4;
@@ -147,7 +144,7 @@ pub(super) fn tails(site: &Site<'_>, run: &RunReport) -> Vec<Tail> {
     let logs = site.places.texts(&run.id).filter(|text| is_log(&text.file) && !text.rows.is_empty());
     logs.take(TAILS)
         .map(|text| {
-            let rows = &text.rows[text.rows.len().saturating_sub(TAIL)..];
+            let rows = &text.rows[text.rows.len().saturating_sub(RawText::TAIL)..];
             let last: Vec<&str> = rows.iter().map(|row| row.text.as_str()).collect();
             Tail { file: text.file.clone(), text: last.join("\n") }
         })

@@ -9,9 +9,6 @@ use std::sync::Arc;
 use sparkbench_model::{Origin, RawRow, RawText};
 use sparkbench_verdict::report::RunReport;
 
-/// Rows shown before and after one that a figure was read from.
-const AROUND: u64 = 3;
-
 /// A figure that was read from a row.
 #[derive(Debug, Clone, Copy)]
 pub struct Cite<'a> {
@@ -35,8 +32,8 @@ pub struct RunFile<'a> {
 impl RunFile<'_> {
     /// The rows that figures were read from, and those around them, in their order.
     pub fn rows(&self) -> impl Iterator<Item = &RawRow> {
-        let shown: BTreeSet<u64> =
-            self.cites.keys().flat_map(|n| n.saturating_sub(AROUND)..=n.saturating_add(AROUND)).collect();
+        let near = |n: &u64| n.saturating_sub(RawText::AROUND)..=n.saturating_add(RawText::AROUND);
+        let shown: BTreeSet<u64> = self.cites.keys().flat_map(near).collect();
         let rows = self.text.map_or(&[][..], |text| &text.rows);
         rows.iter().filter(move |row| shown.contains(&row.number))
     }

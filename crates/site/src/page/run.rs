@@ -16,7 +16,7 @@ use super::number::{self, ABSENT, plain_or};
 use super::places;
 use super::shell::Shell;
 use sparkbench_archive::manifest::RUN_FILE;
-use sparkbench_model::{Altered, Extra, ExtraValue, Metric, Origin, Series, Setup, Status};
+use sparkbench_model::{Altered, Extra, ExtraValue, Metric, Origin, RawText, Series, Setup, Status};
 use sparkbench_verdict::derive;
 use sparkbench_verdict::mark::{self, Marker};
 use sparkbench_verdict::report::RunReport;
@@ -29,9 +29,6 @@ const SAID_MOST: usize = 200;
 
 /// Metrics whose requests are drawn one after the other. What the others add is in their percentiles and on the page of the cell.
 const DRAWN: [&str; 2] = ["ttft_ms", "e2e_latency_ms"];
-
-/// Endings of logs that a run leaves beside the files it was put together from.
-const LOGS: &[&str] = &[".log", ".out", ".err", ".log.gz"];
 
 /// Flags that the top of the page tells one by one.
 const OPEN_FLAGS: usize = 4;
@@ -272,7 +269,7 @@ fn files(site: &Site<'_>, run: &RunReport) -> Vec<FileRow> {
         known.iter().enumerate().map(|(at, file)| row(Some(places::of_file(at)), file.path)).collect();
     let folder = run.source.path.strip_suffix(RUN_FILE).filter(|folder| folder.ends_with('/'));
     let beside = folder.into_iter().flat_map(|folder| site.inputs_below(folder));
-    let beside = beside.filter(|path| LOGS.iter().any(|ending| path.ends_with(ending)));
+    let beside = beside.filter(|path| RawText::LOGS.iter().any(|ending| path.ends_with(ending)));
     rows.extend(beside.filter(|path| known.iter().all(|file| file.path != *path)).map(|path| row(None, path)));
     rows
 }
